@@ -1,0 +1,52 @@
+# `make demo` and `make test` do all their own set-up: git, make and Python 3.11 or later are enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+RUN = $(VENV)/.run-installed
+DEV = $(VENV)/.dev-installed
+
+.PHONY: demo test check lint format types imports unused unit bench clean
+
+demo: $(RUN)
+	$(BIN)/postroom demo
+
+$(RUN): requirements/run.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+$(DEV): $(RUN) requirements/dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	touch $@
+
+test: check unit
+
+check: lint types imports unused
+
+lint: $(DEV)
+	$(BIN)/ruff check daemon tests benchmarks
+	$(BIN)/ruff format --check daemon tests benchmarks
+
+format: $(DEV)
+	$(BIN)/ruff check --fix daemon tests benchmarks
+	$(BIN)/ruff format daemon tests benchmarks
+
+types: $(DEV)
+	$(BIN)/mypy
+
+imports: $(DEV)
+	$(BIN)/lint-imports
+
+unused: $(DEV)
+	$(BIN)/vulture
+	$(BIN)/deptry daemon
+
+unit: $(DEV)
+	$(BIN)/python -m pytest
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Settings: read, check, say what is wrong."""

@@ -1,0 +1,42 @@
+"""Public ids: a prefix and the 13 base32 characters of the row's number, so no second key is stored.
+
+The alphabet is the "extended hex" one of RFC 4648 §7 in lower case, in which ids sort as their numbers do.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """What an id names."""
+
+    JOB = "job"
+    DELIVERY = "dlv"
+    ATTEMPT = "att"
+    ATTACHMENT = "att"
+    THREAD = "thr"
+    EVENT = "evt"
+
+
+_ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
+_LENGTH: Final = 13
+_LARGEST: Final = (1 << 63) - 1
+
+
+def encode_id(kind: Kind, number: int) -> str:
+    """The public id of row `number`."""
+    return f"{kind}_{base32(number, _LENGTH)}"
+
+
+def decode_id(kind: Kind, text: str) -> int | None:
+    """The row number behind a public id; None when the text can not be an id of this kind."""
+    prefix, _, digits = text.partition("_")
+    if prefix != kind or len(digits) != _LENGTH or not set(digits) <= set(_ALPHABET):
+        return None
+    number = int(digits, 32)
+    return number if number <= _LARGEST else None
+
+
+def base32(number: int, length: int) -> str:
+    """`number` in `length` digits, most significant first."""
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (length - 1), -1, -5))

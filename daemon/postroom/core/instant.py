@@ -1,0 +1,53 @@
+"""Instants: whole microseconds since 1970-01-01 UTC; outside the code RFC 3339 with `Z`.
+
+Whole numbers are exact, sort as they are and fit SQLite; a leap second is read as the second after it.
+Known limits: years 1970 to 9999.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final, NewType
+
+
+Instant = NewType("Instant", int)
+
+SECOND: Final = 1_000_000
+MINUTE: Final = 60 * SECOND
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_RFC3339: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
+def micros(duration: timedelta) -> int:
+    """The duration in whole microseconds."""
+    return duration // timedelta(microseconds=1)
+
+
+def later(instant: Instant, duration: timedelta) -> Instant:
+    """The instant `duration` after `instant`."""
+    return Instant(instant + micros(duration))
+
+
+def format_instant(instant: Instant) -> str:
+    """RFC 3339 in UTC with microseconds, `2026-11-30T07:00:00.000000Z`."""
+    moment = _EPOCH + timedelta(microseconds=instant)
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_instant(text: str) -> Instant | None:
+    """Read an RFC 3339 instant with any offset; None when it is not one."""
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        return None
+    day, clock, second, fraction, offset = found.groups()
+    is_leap = second == "60"
+    plain = f"{day}T{clock}{'59' if is_leap else second}{'+00:00' if offset in 'Zz' else offset}"
+    try:
+        moment = datetime.fromisoformat(plain) + timedelta(seconds=is_leap)
+    except (ValueError, OverflowError):
+        return None
+    parts = int((fraction or ".0")[1:7].ljust(6, "0"))
+    found_at = (moment - _EPOCH) // timedelta(microseconds=1) + parts
+    return Instant(found_at) if found_at >= 0 else None

@@ -1,0 +1,65 @@
+"""What a commit changed: told to an Observer, so that memory follows the store and never runs ahead of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWaiting:
+    """Rows entered a queue of this mailbox and lane; the earliest is due at `due_at`."""
+
+    mailbox_id: str
+    lane: Lane
+    due_at: Instant
+    domain: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsGone:
+    """These rows wait no more, or no more for what they waited for."""
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateMoved:
+    """`count` deliveries of this mailbox and lane went from one state (None = new) to another (None = removed)."""
+
+    mailbox_id: str
+    lane: Lane
+    before: DeliveryState | None
+    after: DeliveryState | None
+    reason_code: ReasonCode | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobChanged:
+    """The deliveries of this job changed: whoever waits for it to settle looks again."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxPaused:
+    """A mailbox was paused by a person (`is_paused`) or set free again."""
+
+    mailbox_id: str
+    is_paused: bool
+
+
+Change = RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused
+
+
+class Observer(Protocol):
+    """Told of every commit, on the loop's thread, before the callers wake."""
+
+    def committed(self, changes: Sequence[Change]) -> None:
+        """Take note; must not raise and must not await."""
+        ...

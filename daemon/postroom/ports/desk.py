@@ -1,0 +1,245 @@
+"""The outbox as people and programs see it through the API: questions, and what they change by hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from postroom.core.body import Body
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
+from postroom.core.record import (
+    DeliveryRecord,
+    EventRecord,
+    JobRecord,
+    MailboxRecord,
+    Page,
+    Raw,
+    StagedRecord,
+    SuppressionRecord,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: the uid at the other end of the socket, written into every history row as `uid:N`."""
+
+    uid: int
+
+    @property
+    def by(self) -> str:
+        """The `by` of a history row."""
+        return f"uid:{self.uid}"
+
+
+class CancelAnswer(StrEnum):
+    """What became of a cancel, for one delivery."""
+
+    CANCELLED = "cancelled"
+    TOO_LATE = "too_late"
+    UNCERTAIN = "uncertain"
+
+
+class Verdict(StrEnum):
+    """How a person settles doubt."""
+
+    SENT = "sent"
+    RESEND = "resend"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """One delivery of a cancelled job."""
+
+    number: int
+    recipient: str
+    answer: CancelAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class WrongState:
+    """The delivery is not in a state from which this can be done; `detail` says what could be done instead."""
+
+    state: DeliveryState
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFilter:
+    """Which deliveries; None = any. At most one of state, reason_code and domain, alone or with mailbox_id."""
+
+    mailbox_id: str | None = None
+    state: DeliveryState | None = None
+    reason_code: ReasonCode | None = None
+    domain: str | None = None
+    since: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs; None = any. At most one beside mailbox_id and since."""
+
+    mailbox_id: str | None = None
+    status: str | None = None
+    thread_number: int | None = None
+    recipient: str | None = None
+    trace_id: str | None = None
+    conversation_id: str | None = None
+    idempotency_key: str | None = None
+    since: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """How many deliveries the filter met, and how many of them were acted on."""
+
+    matched: int
+    done: int
+
+
+class Reader(Protocol):
+    """Questions; none of them waits for the writer."""
+
+    async def find_job(self, number: int) -> JobRecord | None:
+        """A job with its deliveries, or its tombstone."""
+        ...
+
+    async def find_jobs(self, by: JobFilter, cursor: int | None, limit: int) -> Page[JobRecord]:
+        """Newest first."""
+        ...
+
+    async def find_delivery(self, number: int) -> DeliveryRecord | None:
+        """A delivery with its history."""
+        ...
+
+    async def find_deliveries(
+        self, by: DeliveryFilter, cursor: int | None, limit: int
+    ) -> Page[DeliveryRecord]:
+        """Newest first, without history."""
+        ...
+
+    async def find_dead(
+        self, since: Instant | None, cursor: int | None, limit: int
+    ) -> Page[DeliveryRecord]:
+        """What ended unsent or in doubt, newest first; `since` is when it ended."""
+        ...
+
+    async def find_raw(self, number: int) -> Raw | None:
+        """The message of a delivery; None when it was removed by retention."""
+        ...
+
+    async def find_body(self, body_number: int) -> Body | None:
+        """A body."""
+        ...
+
+    async def find_events(self, after: int, limit: int) -> tuple[EventRecord, ...]:
+        """Events with seq > `after`, in order."""
+        ...
+
+    async def event_span(self) -> tuple[str, int, int]:
+        """log_id, the oldest seq still there and the newest ever given (both 0 in an empty log)."""
+        ...
+
+    async def find_suppressions(
+        self, mailbox_id: str | None, cursor: int | None, limit: int
+    ) -> Page[SuppressionRecord]:
+        """Suppressed addresses."""
+        ...
+
+    async def find_mailboxes(self) -> tuple[MailboxRecord, ...]:
+        """What the store knows of every mailbox it ever had."""
+        ...
+
+    async def find_staged(self, ref: str) -> StagedRecord | None:
+        """A staged upload."""
+        ...
+
+    async def oldest_due(self, now: Instant) -> Mapping[tuple[str, Lane], Instant]:
+        """The earliest due_at <= now of each mailbox and lane that has one."""
+        ...
+
+    async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
+        """Deliveries by mailbox, lane and state; a scan, for start-up only."""
+        ...
+
+
+class Admin(Protocol):
+    """What people change by hand."""
+
+    async def cancel_job(
+        self, number: int, actor: Actor, at: Instant
+    ) -> tuple[Cancelled, ...] | None:
+        """Take back what has no mark. None when there is no such job."""
+        ...
+
+    async def cancel_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """The same for all deliveries that a filter meets."""
+        ...
+
+    async def reschedule_job(
+        self, number: int, send_at: Instant, actor: Actor, at: Instant
+    ) -> JobRecord | WrongState | None:
+        """Move what never was tried and what waits for a retry to another time."""
+        ...
+
+    async def retry(
+        self, number: int, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Redrive a failed delivery: a new series, same identity and content."""
+        ...
+
+    async def retry_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """The same for all that a filter meets."""
+        ...
+
+    async def resolve(
+        self, number: int, verdict: Verdict, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Settle an uncertain delivery by hand."""
+        ...
+
+    async def resolve_deliveries(
+        self,
+        by: DeliveryFilter,
+        verdict: Verdict,
+        actor: Actor,
+        at: Instant,
+        *,
+        dry_run: bool,
+        limit: int,
+    ) -> BulkResult:
+        """The same for all that a filter meets."""
+        ...
+
+    async def pause(self, mailbox_id: str, reason: str, actor: Actor, at: Instant) -> None:
+        """An operator's pause; it ends only by `resume`."""
+        ...
+
+    async def resume(self, mailbox_id: str, actor: Actor, at: Instant) -> None:
+        """End the pause, and close the breaker of the mailbox: the operator says that all is well."""
+        ...
+
+    async def suppress(
+        self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant
+    ) -> SuppressionRecord:
+        """Write to this address no more; mailbox None = from no mailbox ('' in the record)."""
+        ...
+
+    async def unsuppress(self, mailbox_id: str | None, address: str) -> bool:
+        """Allow it again; whether it was suppressed."""
+        ...
+
+    async def stage(self, staged: StagedRecord, principal_uid: int) -> None:
+        """Name a file that already lies in the spool."""
+        ...
+
+    async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
+        """Hold what waits for mailboxes that are gone (mailbox_removed), free what waits for those that came back."""
+        ...

@@ -1,0 +1,54 @@
+"""Our exceptions: what can not be expected as a value. Everything else is returned.
+
+PostroomError
+├── ConfigError            the settings are wrong; the daemon does not start (exit 78)
+├── StoreError
+│   ├── StoreUnavailable   nothing was stored; the same call may be made again (503)
+│   ├── StorageFull        nothing was stored: the disk is full or below its reserve (507)
+│   └── StoreBroken        the store can not be used any more; the daemon ends (exit 74)
+├── AlreadyRunning         another daemon owns this state directory (exit 75)
+└── RelayFault             a connection to a relay could not be made, or was lost
+"""
+
+from postroom.core.reply import SmtpReply, Stage
+
+
+class PostroomError(Exception):
+    """Root of everything we raise; the text of the exception is its message."""
+
+
+class ConfigError(PostroomError):
+    """The settings are wrong: file, key, what is wrong and what to do."""
+
+
+class StoreError(PostroomError):
+    """The store said no."""
+
+
+class StoreUnavailable(StoreError):
+    """Nothing was stored; try again."""
+
+
+class StorageFull(StoreError):
+    """Nothing was stored: free some disk space."""
+
+
+class StoreBroken(StoreError):
+    """The store can not be trusted with another write by this process."""
+
+
+class AlreadyRunning(PostroomError):
+    """Another daemon owns this state directory."""
+
+
+class RelayFault(PostroomError):
+    """The connection failed at `stage`; `reply` is what the server said, when it said anything.
+
+    `detail` is one safe line for people.
+    """
+
+    def __init__(self, stage: Stage, detail: str, reply: SmtpReply | None = None) -> None:
+        super().__init__(f"{stage}: {detail}")
+        self.stage = stage
+        self.detail = detail
+        self.reply = reply

@@ -1,0 +1,164 @@
+"""Values that the delivery loop and the outbox exchange: rows, starts, outcomes, breakers, what was recovered."""
+
+from dataclasses import dataclass
+
+from postroom.core.body import Body
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
+from postroom.core.reply import SmtpReply, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """A row of the ready queue. `is_suspect`: two crash recoveries found it under way."""
+
+    number: int
+    mailbox_id: str
+    lane: Lane
+    domain: str
+    due_at: Instant
+    state: DeliveryState
+    not_after: Instant | None
+    expires_at: Instant | None
+    has_attachments: bool
+    is_suspect: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A minute in which a start counts. `scope` is 'm:ID' for a mailbox, 'r:ID' for a relay; `minute` since 1970."""
+
+    scope: str
+    minute: int
+    lane: Lane
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin an attempt, and count it in these buckets. `pace_at`: scope and wall-clock GCRA time to remember."""
+
+    number: int
+    at: Instant
+    buckets: tuple[Bucket, ...]
+    pace_at: tuple[tuple[str, Instant], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Under way: all an attempt needs. `date_at` is the Date of the message, set at its first attempt."""
+
+    number: int
+    claim: int
+    job_number: int
+    mailbox_id: str
+    trace_id: str
+    recipient: str
+    domain: str
+    lane: Lane
+    message_id: str
+    head: bytes
+    body: Body
+    date_at: Instant
+    not_after: Instant | None
+    attempts: int
+    series_attempts: int
+    series_started_at: Instant
+    deferrals: int
+    crashes: int
+    doubts: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkStopped:
+    """The mark was not made: the unit has moved the delivery to `state`, for this reason. No attempt counts."""
+
+    state: DeliveryState
+    reason_code: ReasonCode
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """The stored form of a breaker; core.breaker gives it meaning. `last20` holds the latest outcomes as bits."""
+
+    state: str = "closed"
+    reason: str | None = None
+    faults_in_row: int = 0
+    last20: int = 0
+    seen: int = 0
+    opened_at: Instant | None = None
+    probe_at: Instant | None = None
+    probe_s: float = 0.0
+    good_in_row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DomainPause:
+    """One recipient domain that a mailbox leaves alone until an instant."""
+
+    mailbox_id: str
+    domain: str
+    until_at: Instant
+    reason_code: ReasonCode
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended, and everything that changes with it.
+
+    `counts_attempt`: the try reached the relay. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
+    committed but the terminator never handed over. `give_back`: buckets of a start that never reached MAIL.
+    `due_at` is the next attempt. An end state is written as `end_unsent` says when doubts lie in its past, and a
+    cancel that was answered too_late turns a retry into `cancelled`.
+    """
+
+    number: int
+    claim: int
+    after: DeliveryState
+    reason_code: ReasonCode | None
+    at: Instant
+    stage: Stage | None
+    reply: SmtpReply | None
+    due_at: Instant | None
+    counts_attempt: bool
+    is_deferral: bool
+    withdraws_mark: bool
+    relay_message_id: str | None
+    give_back: tuple[Bucket, ...]
+    relay_breaker: tuple[str, Breaker] | None
+    mailbox_breaker: tuple[str, Breaker] | None
+    domain_pause: DomainPause | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeState:
+    """What the store remembers of one relay or mailbox between runs."""
+
+    id: str
+    breaker: Breaker
+    paused_by: str | None
+    paused_reason: str | None
+    paused_at: Instant | None
+    pace_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """All of it at start. `buckets` are those of the last 24 hours, with their counts."""
+
+    mailboxes: tuple[ScopeState, ...]
+    relays: tuple[ScopeState, ...]
+    buckets: tuple[tuple[Bucket, int], ...]
+    domain_pauses: tuple[DomainPause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What recovery found: under way before the mark, after it, given up as poison, and whether the machine rebooted."""
+
+    to_pending: int
+    to_uncertain: int
+    poison: int
+    is_reboot: bool
+    was_clean_stop: bool

@@ -1,0 +1,70 @@
+"""The outbox as the roads see it. One method that writes = one transaction, committed when it returns.
+
+A method that writes raises StoreUnavailable, StorageFull or StoreBroken when nothing was stored. A caller's
+cancellation never undoes what it asked for.
+"""
+
+from typing import Protocol
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.ports.accepting import AcceptResult, KnownKey, NewJob
+from postroom.ports.looping import LoopState, MarkStopped, Outcome, Start, Started, WaitingRow
+
+
+class Intake(Protocol):
+    """What acceptance needs."""
+
+    def reserve(self, jobs: int, deliveries: int, threads: int) -> tuple[int, int, int]:
+        """The first of so many job, delivery and thread numbers that nobody else gets."""
+        ...
+
+    async def find_key(self, mailbox_id: str, key_hash: bytes) -> KnownKey | None:
+        """What this key stands for."""
+        ...
+
+    async def accept(self, new: NewJob) -> AcceptResult:
+        """Store a job, its deliveries, threads, key, body and events; or say what the key stands for."""
+        ...
+
+
+class LoopStore(Protocol):
+    """What the delivery loop needs."""
+
+    async def load(self) -> LoopState:
+        """Breakers, pauses and pace as they were left."""
+        ...
+
+    async def find_waiting(
+        self,
+        mailbox_id: str,
+        lane: Lane,
+        *,
+        domain: str | None,
+        skip: frozenset[str],
+        after: tuple[Instant, int] | None,
+        limit: int,
+    ) -> tuple[WaitingRow, ...]:
+        """Waiting rows in the order (due_at, number), of one domain or without those to skip, due or not."""
+        ...
+
+    async def find_mailbox_queues(self) -> tuple[tuple[str, Lane], ...]:
+        """Every mailbox and lane that has waiting rows."""
+        ...
+
+    async def start(self, start: Start) -> Started | None:
+        """Take a waiting row; None when it waits no more."""
+        ...
+
+    async def mark(self, number: int, claim: int, at: Instant) -> Instant | MarkStopped:
+        """Commit "the final dot is about to go": the moment it was made, or what stops it."""
+        ...
+
+    async def finish(self, outcome: Outcome) -> DeliveryState:
+        """Record how the attempt ended; the state that it came to."""
+        ...
+
+    async def end_expired(self, now: Instant, limit: int) -> int:
+        """Fail waiting rows whose `not_after` or lifetime is over; how many."""
+        ...

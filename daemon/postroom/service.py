@@ -1,0 +1,1 @@
+"""Builds and joins the parts; the only place that does."""
