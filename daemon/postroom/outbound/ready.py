@@ -116,19 +116,17 @@ class Feed:
                     queue.remove(row)
                     return
 
-    def restart(self, *, without: str | None = None) -> None:
-        """Read again from the start, because the domains that the query skips have changed.
-
-        Rows of the domain `without` are dropped: a feed of their own reads them.
-        """
-        self.cursor = None
-        self.more_at = AT_ONCE
-        if self.is_reading:
-            self._noted_at = AT_ONCE
+    def drop_domain(self, domain: str) -> None:
+        """Forget the rows of a domain that has a feed of its own from now on."""
         for queue in self.queues:
-            for row in [row for row in queue if row.domain == without]:
+            for row in [row for row in queue if row.domain == domain]:
                 queue.remove(row)
                 self._known.discard(row.number)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits in it, due or not, as far as the store has told."""
+        return self.more_at is None and not self.is_reading and not self._known
 
     def _queue_for(self, row: WaitingRow) -> deque[WaitingRow]:
         if row.is_suspect:
