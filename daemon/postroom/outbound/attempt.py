@@ -29,7 +29,8 @@ class Ended:
 
     At most one of `reply`, `fault`, `unfit`, `file_reason` and `stopped` decides, in the order stopped, file_reason,
     unfit, reply, fault. `is_connected`: the relay greeted us and took our login. `is_dotted`: the terminator was
-    handed to the transport, or may have been. `is_interrupted`: we gave it up ourselves.
+    handed to the transport, or may have been. `is_mark_refused`: the store could not take the mark.
+    `is_interrupted`: we gave it up ourselves.
     """
 
     stage: Stage
@@ -42,23 +43,26 @@ class Ended:
     reached_mail: bool = False
     is_marked: bool = False
     is_dotted: bool = False
+    is_mark_refused: bool = False
     is_interrupted: bool = False
 
 
 class Attempts:
     """Makes attempts; holds what they share."""
 
-    def __init__(self, store: LoopStore, composer: Composer, backlog: Backlog, clock: Clock) -> None:
+    def __init__(
+        self, store: LoopStore, composer: Composer, backlog: Backlog, clock: Clock
+    ) -> None:
         self._store = store
         self._composer = composer
-        self._backlog = backlog
+        self.backlog = backlog
         self._clock = clock
 
     async def run(
         self, started: Started, mailbox: Mailbox, pool: RelayPool, on_slow: Callable[[], None]
     ) -> Ended:
         """Try once; how it ended. Never raises but for a defect."""
-        mark = _Mark(self._store, self._backlog, self._clock, started)
+        mark = _Mark(self._store, self.backlog, self._clock, started)
         try:
             reason = await self._composer.check_pins(started.body)
             if reason is not None:
@@ -98,14 +102,13 @@ class Attempts:
 class _Mark:
     """Asks the store for the mark, and remembers what it said."""
 
-    def __init__(
-        self, store: LoopStore, backlog: Backlog, clock: Clock, started: Started
-    ) -> None:
+    def __init__(self, store: LoopStore, backlog: Backlog, clock: Clock, started: Started) -> None:
         self._store = store
         self._backlog = backlog
         self._clock = clock
         self._started = started
         self.is_made = False
+        self.is_refused = False
         self.stopped: MarkStopped | None = None
 
     async def __call__(self) -> bool:
@@ -116,6 +119,7 @@ class _Mark:
                 self._started.number, self._started.claim, self._clock.now()
             )
         except StoreError:
+            self.is_refused = True
             return False
         if isinstance(said, MarkStopped):
             self.stopped = said
@@ -143,6 +147,7 @@ def _ended(end: Dialogue, mark: _Mark) -> Ended:
         reached_mail=end.reached_mail,
         is_marked=end.is_marked,
         is_dotted=end.is_dotted,
+        is_mark_refused=mark.is_refused,
     )
 
 

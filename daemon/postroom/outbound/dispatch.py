@@ -121,6 +121,9 @@ class Dispatcher:
     def _start_one(self, group: asyncio.TaskGroup, line: Line, now: Moment) -> bool:
         candidate = line.choose(now)
         if candidate is None:
+            if line.waits is not None:
+                row, wait = line.waits
+                self._account.postponed(row, wait.gate.name, wait.blocked.until)
             return False
         mailbox_id = candidate.feed.mailbox_id
         self._turns.remove(mailbox_id)

@@ -12,7 +12,6 @@ from postroom.core.delivery import WAITING, DeliveryState
 from postroom.core.instant import Instant, Moment
 from postroom.core.world import Reservation, World
 from postroom.outbound.attempt import Attempts, Ended
-from postroom.outbound.backlog import Backlog
 from postroom.outbound.judge import Judge
 from postroom.ports.account import Account
 from postroom.ports.errors import StoreBroken, StoreError
@@ -37,7 +36,6 @@ class Flights:
         attempts: Attempts,
         pools: Mapping[str, RelayPool],
         judge: Judge,
-        backlog: Backlog,
         account: Account,
         clock: Clock,
     ) -> None:
@@ -45,7 +43,7 @@ class Flights:
         self._attempts = attempts
         self._pools = pools
         self._judge = judge
-        self._backlog = backlog
+        self._backlog = attempts.backlog
         self._account = account
         self._clock = clock
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -143,9 +141,7 @@ class Flights:
         self._account.ended(started, outcome, state, self._clock.monotonic() - began, relay_id)
         return (outcome.due_at if state in WAITING else None), ended.reached_mail
 
-    def _outcome(
-        self, world: World, held: Reservation, started: Started, ended: Ended
-    ) -> Outcome:
+    def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
         give_back = () if ended.reached_mail else _buckets(world, held)
         return self._judge.outcome(world, held, started, ended, give_back)
 

@@ -8,14 +8,33 @@ common feed of its lane skips it, so nobody waits behind it.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from postroom.core.admit import Go, Reach, admit
+from postroom.core.admit import Go, Reach, Wait, admit
 from postroom.core.instant import Instant, Moment
-from postroom.core.lanes import LaneWheel
+from postroom.core.lanes import Wheel
 from postroom.core.mailbox import Lane
 from postroom.core.world import World
 from postroom.outbound.ready import Feed
 from postroom.ports.looping import WaitingRow
+
+
+ORDINARY: Final = frozenset(
+    {
+        "send_time",
+        "backoff",
+        "mailbox_bulk_share",
+        "relay_bulk_share",
+        "mailbox_connections",
+        "relay_connections",
+        "mailbox_slots",
+        "attachment_slots",
+        "suspect_slots",
+        "slots",
+        "drain",
+        "precondition",
+    }
+)  # gates that block all day long on a healthy machine: explain tells of them, the log does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +57,8 @@ class Line:
         self.world = world
         self.expired: list[WaitingRow] = []
         self.wake_at: Instant | None = None
-        self._wheel = LaneWheel(world.mailbox.mailbox.lanes)
+        self.waits: tuple[WaitingRow, Wait] | None = None
+        self._wheel = Wheel()
         self._feeds: dict[tuple[Lane, str | None], Feed] = {}
 
     @property
@@ -71,8 +91,10 @@ class Line:
         )
 
     def choose(self, now: Moment) -> Candidate | None:
-        """The row to start now. None = not one may; `wake_at` then says from when on one might."""
-        self.wake_at = None
+        """The row to start now. None = not one may; `wake_at` then says from when on one might, `waits` what is
+        worth a line in the log.
+        """
+        self.wake_at, self.waits = None, None
         found: dict[Lane, Candidate] = {}
         for lane in Lane:
             answer = self._admissible(lane, now)
@@ -82,7 +104,8 @@ class Line:
                 break
         if not found:
             return None
-        return found[self._wheel.pick(found)]
+        lane, self._wheel = self._wheel.turn(self.world.mailbox.mailbox.lanes, found)
+        return found[lane]
 
     def tidy(self, now: Moment) -> None:
         """Close feeds of domains that nothing holds back any more and that are drained."""
@@ -97,11 +120,14 @@ class Line:
 
     def _admissible(self, lane: Lane, now: Moment) -> Candidate | Reach | None:
         for feed, queue in self._heads(lane):
+            self._put_others_first(queue)
             while queue:
                 answer = admit(queue[0], self.world, now)
                 if isinstance(answer, Go):
                     return Candidate(feed, queue)
                 self._wake_by(answer.blocked.until)
+                if self.waits is None and answer.gate.name not in ORDINARY:
+                    self.waits = queue[0], answer
                 if answer.gate.name == "precondition":
                     self.expired.append(feed.pop(queue))
                 elif answer.gate.reach is Reach.DOMAIN and feed.domain is None:
@@ -111,6 +137,16 @@ class Line:
                 else:
                     return answer.gate.reach
         return None
+
+    def _put_others_first(self, queue: deque[WaitingRow]) -> None:
+        """After a refused probe, another recipient domain is tried next: the last one may be the odd one out."""
+        avoid = self.world.mailbox.avoid
+        if avoid is None or self.world.mailbox.breaker.is_closed:
+            return
+        other = next((row for row in queue if row.domain != avoid), None)
+        if other is not None:
+            queue.remove(other)
+            queue.appendleft(other)
 
     def _heads(self, lane: Lane) -> Iterator[tuple[Feed, deque[WaitingRow]]]:
         """Queues of the lane, suspects last; the feed that was served goes behind the others."""
@@ -140,4 +176,3 @@ class Line:
     def _wake_by(self, until: Instant | None) -> None:
         if until is not None and (self.wake_at is None or until < self.wake_at):
             self.wake_at = until
-
