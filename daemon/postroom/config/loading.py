@@ -17,8 +17,9 @@ from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
 from postroom.config.settings import ApiSettings, DaemonSettings, Retention, Settings
-from postroom.config.table import Span, Table, shown
+from postroom.config.table import Span, Table
 from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.words import shown
 from postroom.ports.errors import ConfigError, SettingProblem
 
 
@@ -28,6 +29,7 @@ _LATER_SECTIONS: Final = dict.fromkeys(("listener", "tokens", "access"), _LATER)
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
 _LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
+_LONGEST_FAULT: Final = 200  # characters of the parser's words
 _MODE: Final = re.compile(r"0?[0-7]{3}", re.ASCII)
 _DEFAULT_MODE: Final = f"{ApiSettings().mode:04o}"
 
@@ -119,8 +121,8 @@ def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
         problems.append(SettingProblem(str(path), "", wrong, "Check the path and its mode."))
     except UnicodeDecodeError:
         problems.append(SettingProblem(str(path), "", "is not UTF-8.", "Save it as UTF-8."))
-    except tomllib.TOMLDecodeError as error:
-        wrong = f"is not TOML: {shown(str(error), 200)}."
+    except (ValueError, RecursionError) as error:
+        wrong = f"is not TOML: {shown(str(error), _LONGEST_FAULT)}."
         problems.append(SettingProblem(str(path), "", wrong, "Mend that line."))
     return Table(path, "", values, problems)
 

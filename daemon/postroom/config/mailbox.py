@@ -13,8 +13,9 @@ from postroom.config.relay import (
     read_pace,
     read_relay,
 )
-from postroom.config.table import Span, Table, listed, shown
-from postroom.core.address import parse_address
+from postroom.config.table import Span, Table, listed
+from postroom.core.address import read_address, read_named_address
+from postroom.core.addresslist import read_entry
 from postroom.core.job import Address
 from postroom.core.mailbox import (
     AutoSubmitted,
@@ -25,12 +26,15 @@ from postroom.core.mailbox import (
     Relay,
     RetryPolicy,
 )
+from postroom.core.words import shown
 
 
 ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 ID_RULE: Final = "Use 1 to 64 letters, digits, dots, hyphens and underscores."
 
 _DEFAULT: Final = Mailbox(id="", address="", display_name="", relay_id="")
+_NOBODY: Final = Address("")
+_ENTRIES: Final = "Write user@example.com, example.com or *.example.com."
 _ANY_COUNT: Final = Span(0, 100_000_000_000)
 _SHARE: Final = Span(1, 1_000)
 _YEAR: Final = 366 * 86_400
@@ -69,8 +73,8 @@ def read_mailbox(table: Table, relay_names: frozenset[str], find_secret: FindSec
         lanes=_read_lanes(table.table("lanes")),
         retry=_read_retry(table.table("retry")),
         limits=_read_limits(table.table("limits")),
-        recipients_allow=_read_patterns(table, "recipients_allow"),
-        recipients_deny=_read_patterns(table, "recipients_deny"),
+        recipients_allow=_read_entries(table, "recipients_allow"),
+        recipients_deny=_read_entries(table, "recipients_deny"),
         divert_to=_read_divert(table),
         attachment_roots=_read_roots(table),
         auto_submitted=table.choice("auto_submitted", AutoSubmitted.AUTO_GENERATED),
@@ -101,24 +105,30 @@ def _read_relay_name(table: Table, relay_names: frozenset[str]) -> str:
 
 def _read_address(table: Table) -> Address:
     text = table.required("address", 'Write address = "Support <support@example.com>".')
-    found = parse_address(text) if text else None
-    if text and found is None:
-        table.wrong(
-            "address", f"is '{shown(text)}'.", "Write user@example.com or Name <user@example.com>."
-        )
-    return found or Address("")
+    found = read_named_address(text) if text else _NOBODY
+    if isinstance(found, Address):
+        return found
+    table.wrong(
+        "address", f"is wrong: {found}", "Write user@example.com or Name <user@example.com>."
+    )
+    return _NOBODY
 
 
 def _read_divert(table: Table) -> str | None:
     text = table.text("divert_to")
-    found = parse_address(text) if text else None
-    if text and (found is None or found.name):
-        table.wrong("divert_to", f"is '{shown(text)}'.", "Write one bare address.")
+    found = read_address(text) if text else None
+    if isinstance(found, str):
+        table.wrong("divert_to", f"is wrong: {found}", "Write one bare address.")
+        return None
     return found.address if found else None
 
 
-def _read_patterns(table: Table, name: str) -> tuple[str, ...]:
-    return table.texts(name)
+def _read_entries(table: Table, name: str) -> tuple[str, ...]:
+    written = table.texts(name)
+    for text in written:
+        if read_entry(text) is None:
+            table.wrong(name, f"holds '{shown(text)}', no address or domain.", _ENTRIES)
+    return tuple(entry for entry in map(read_entry, written) if entry)
 
 
 def _read_roots(table: Table) -> tuple[str, ...]:
@@ -129,7 +139,14 @@ def _read_roots(table: Table) -> tuple[str, ...]:
 
 
 def _read_domain_pace(table: Table) -> dict[str, DomainPace]:
-    return {domain: _read_one_domain(inner) for domain, inner in table.each()}
+    paces: dict[str, DomainPace] = {}
+    for written, inner in table.each():
+        found = read_address(f"x@{written}")
+        if isinstance(found, Address):
+            paces[found.domain] = _read_one_domain(inner)
+        else:
+            table.wrong(written, "is not a domain.", 'Write "example.com" = { … }.')
+    return paces
 
 
 def _read_one_domain(table: Table) -> DomainPace:

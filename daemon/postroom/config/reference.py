@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from postroom.config.table import shown
+from postroom.core.words import find_line_fault, shown
 
 
 _NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,128}", re.ASCII)
@@ -111,7 +111,7 @@ def _checked(content: str, where: str) -> Secret | NoSecret:
     value = content.removesuffix("\n").removesuffix("\r")
     if not value:
         return NoSecret(f"names {where}, which is empty.", "Put the secret there.")
-    if not value.isprintable() or "\N{REPLACEMENT CHARACTER}" in value:
+    if find_line_fault(value) or "\N{REPLACEMENT CHARACTER}" in value:
         return NoSecret(
             f"names {where}, which holds more than one line or characters that are no text.",
             "Put the secret there alone, as UTF-8, on one line.",

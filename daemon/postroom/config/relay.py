@@ -45,7 +45,7 @@ def read_relay(relay_id: str, table: Table, find_secret: FindSecret) -> Relay:
     tls = table.choice("tls", _DEFAULT.tls)
     host = _read_host(table)
     login = _read_login(table, find_secret)
-    if login.username and tls is Tls.NONE and not is_loopback(host):
+    if login.username and tls is Tls.NONE and not _is_loopback(host):
         table.wrong(
             "tls",
             "is 'none', so the password would cross the network readable.",
@@ -90,19 +90,25 @@ def close_pace(table: Table) -> None:
     table.close()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether this name or address is this machine itself, as far as can be said without asking DNS."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def _read_host(table: Table) -> str:
     host = table.required("host", 'Name the server: host = "smtp.example.net".')
-    if len(host) > _LONGEST_HOST or not set(host).isdisjoint(" /@[]<>"):
+    is_named = len(host) <= _LONGEST_HOST and set(host).isdisjoint(" :/@[]<>")
+    if not (is_named or _is_address(host)):
         table.wrong("host", "is not a host name.", "Write the bare name or address.")
     return host
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether this is this machine itself, as far as can be said without asking DNS."""
+    return ip_address(host).is_loopback if _is_address(host) else host.lower() == "localhost"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_authority(table: Table, tls: Tls) -> str | None:

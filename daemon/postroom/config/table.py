@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
 from enum import StrEnum
-from math import isfinite
 from os.path import normpath
 from pathlib import Path
 from typing import Final, TypeVar
 
 from postroom.core.instant import SECOND
+from postroom.core.words import find_line_fault, shown
 from postroom.ports.errors import SettingProblem
 
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 NOWHERE: Final[Mapping[str, str]] = {}
 
-_SHOWN: Final = 60  # characters of a key or word that a problem repeats
+_HUGE: Final = 1 << 53  # whole numbers up to here are exact as floats, and no range reaches it
 _TYPES: Final = {
     bool: "true or false",
     int: "a whole number",
@@ -44,27 +44,14 @@ class Span:
     is_open: bool = False
 
     def __contains__(self, number: float) -> bool:
-        """Whether the number lies within."""
-        return (
-            isfinite(number)
-            and self.low <= number <= self.high
-            and not self._is_at_open_end(number)
-        )
+        """Whether the number lies within; NaN lies nowhere."""
+        return self.low <= number <= self.high and not (self.is_open and number == self.low)
 
     @property
     def words(self) -> str:
         """As a person would say it."""
         low = "more than" if self.is_open else "at least"
         return f"{low} {self.low:g} and at most {self.high:,.12g}"
-
-    def _is_at_open_end(self, number: float) -> bool:
-        return self.is_open and number == self.low
-
-
-def shown(text: str, limit: int = _SHOWN) -> str:
-    """Words from the file: at most `limit` characters, without anything that a terminal could obey."""
-    safe = "".join(letter if letter.isprintable() else "?" for letter in text[:limit])
-    return safe + ("…" if len(text) > limit else "")
 
 
 @dataclass(slots=True)
@@ -87,8 +74,9 @@ class Table:
         value = self._read(name, str)
         if value is None:
             return default
-        if not value.isprintable():
-            self.wrong(name, "holds a control character.", "Write it anew, on one line.")
+        fault = find_line_fault(value)
+        if fault:
+            self.wrong(name, f"{fault}.", "Write it anew, on one line.")
             return default
         return value
 
@@ -135,9 +123,9 @@ class Table:
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts."""
         value = self._read(name, list) or []
-        texts = tuple(one for one in value if isinstance(one, str) and one and one.isprintable())
+        texts = tuple(one for one in value if isinstance(one, str) and not find_line_fault(one))
         if len(texts) < len(value):
-            self.wrong(name, "holds something other than text.", 'Write ["one", "two"].')
+            self.wrong(name, "holds something that is not one line of text.", 'Write ["a", "b"].')
         return texts
 
     def table(self, name: str) -> "Table":
@@ -187,14 +175,14 @@ class Table:
     def _is_within(self, name: str, number: float, span: Span) -> bool:
         if number in span:
             return True
-        self.wrong(name, f"is {number:.12g}.", f"It must be {span.words}.")
+        self.wrong(name, f"is {shown(str(number))}.", f"It must be {span.words}.")
         return False
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         self.known.append(name)
         value = self.values.get(name)
         if kind is float and type(value) is int:
-            value = float(value)
+            value = float(max(-_HUGE, min(value, _HUGE)))
         if type(value) is kind:
             return value
         if value is not None:
