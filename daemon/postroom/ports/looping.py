@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from postroom.core.body import Body
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -76,21 +77,6 @@ class MarkStopped:
 
     state: DeliveryState
     reason_code: ReasonCode
-
-
-@dataclass(frozen=True, slots=True)
-class Breaker:
-    """The stored form of a breaker; core.breaker gives it meaning. `last20` holds the latest outcomes as bits."""
-
-    state: str = "closed"
-    reason: str | None = None
-    faults_in_row: int = 0
-    last20: int = 0
-    seen: int = 0
-    opened_at: Instant | None = None
-    probe_at: Instant | None = None
-    probe_s: float = 0.0
-    good_in_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
