@@ -123,7 +123,7 @@ class Client:
         return self._get(f"/v1/deliveries/{part(delivery_id)}")
 
     def explain(self, delivery_id: str) -> Json:
-        """Every gate that a delivery has to pass, and which of them it waits for."""
+        """Every gate that a delivery has to pass, and which it waits for."""
         return self._get(f"/v1/deliveries/{part(delivery_id)}/explain")
 
     def raw(self, delivery_id: str) -> bytes:
@@ -225,9 +225,10 @@ class Client:
         asked = query({"mailbox_id": mailbox_id, "address": address})
         self._wire.call(Call("DELETE", f"/v1/suppressions{asked}", is_repeatable=False))
 
-    def events(self, after: str | int = 0) -> Json:
-        """A page of the log, in order, after a seq or an event id."""
-        return self._get("/v1/events", {"after": after})
+    def events(self, after: str | int = 0, **more: Filter) -> Json:
+        """A page of the log, in order, after a seq or an event id (or a page's `next_cursor`)."""
+        cursor = more.pop("cursor", None)
+        return self._get("/v1/events", {"after": after if cursor is None else cursor, **more})
 
     def stats(self) -> Json:
         """Depth, wait and outcomes."""
