@@ -121,15 +121,18 @@ CREATE TABLE job (
     metadata           TEXT,                -- JSON object; NULL when there is none
     body               INTEGER REFERENCES body (number), -- NULL once retention took the content
     settled_status     TEXT,                -- NULL = open; written by the transition that settles
-    settled_at         INTEGER
+    settled_at         INTEGER,
+    rescheduled_by     TEXT,                -- uid:N of the last who moved its time
+    expired_at         INTEGER              -- retention is taking it: nobody may change it any more
 ) STRICT;
+CREATE INDEX job_expired ON job (number) WHERE expired_at IS NOT NULL;
 CREATE INDEX job_mailbox ON job (mailbox_id, number);
-CREATE INDEX job_trace ON job (trace_id, number);
-CREATE INDEX job_key ON job (idempotency_key, number);
-CREATE INDEX job_conversation ON job (conversation_key, number) WHERE conversation_key IS NOT NULL;
+CREATE INDEX job_trace ON job (trace_id, mailbox_id, number);
+CREATE INDEX job_key ON job (idempotency_key, mailbox_id, number);
+CREATE INDEX job_conversation ON job (conversation_key, mailbox_id, number) WHERE conversation_key IS NOT NULL;
 CREATE INDEX job_status ON job (mailbox_id, settled_status, number) WHERE settled_status IS NOT NULL;
 CREATE INDEX job_open ON job (mailbox_id, number) WHERE settled_status IS NULL;
-CREATE INDEX job_settled ON job (settled_status, settled_at) WHERE settled_status IS NOT NULL;
+CREATE INDEX job_settled ON job (settled_status, settled_at, number) WHERE settled_status IS NOT NULL;
 CREATE INDEX job_body ON job (body) WHERE body IS NOT NULL;
 
 CREATE TABLE delivery (
@@ -186,12 +189,22 @@ CREATE INDEX delivery_expiry ON delivery (expires_at)
 CREATE INDEX delivery_sending ON delivery (number) WHERE state = 'sending';
 CREATE INDEX delivery_held ON delivery (mailbox_id, hold_reason, number) WHERE state = 'held';
 CREATE INDEX delivery_job ON delivery (job, state);
-CREATE INDEX delivery_recipient ON delivery (recipient_key, number);
-CREATE INDEX delivery_thread ON delivery (thread, number);
-CREATE INDEX delivery_domain ON delivery (domain, number);
-CREATE INDEX delivery_state ON delivery (mailbox_id, state, number);
+CREATE INDEX delivery_recipient ON delivery (recipient_key, mailbox_id, job);
+CREATE INDEX delivery_thread ON delivery (thread, job);
+CREATE INDEX delivery_domain ON delivery (mailbox_id, domain, number);
+CREATE INDEX delivery_state ON delivery (mailbox_id, state, number, lane); -- lane: counted at start without the rows
 CREATE INDEX delivery_reason ON delivery (mailbox_id, reason_code, number) WHERE reason_code IS NOT NULL;
-CREATE INDEX delivery_dead ON delivery (number, settled_at) WHERE state IN ('failed', 'uncertain');
+CREATE INDEX delivery_dead ON delivery (settled_at, number) WHERE state IN ('failed', 'uncertain');
+
+CREATE TABLE delivery_tombstone (           -- what answers and tokens need of a delivery that retention took
+    number         INTEGER PRIMARY KEY,
+    job            INTEGER NOT NULL,
+    mailbox_id     TEXT NOT NULL,
+    thread         INTEGER NOT NULL,
+    recipient_hash BLOB NOT NULL,           -- SHA-256 of its key
+    message_id     TEXT NOT NULL,
+    state          TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE idempotency (
     mailbox_id     TEXT NOT NULL,
@@ -201,6 +214,7 @@ CREATE TABLE idempotency (
     request_hash   BLOB NOT NULL,           -- x'' in a recipient's row
     hash_version   INTEGER NOT NULL,
     final_status   TEXT,                    -- set when retention took the job
+    job_created_at INTEGER,                 -- set with it
     PRIMARY KEY (mailbox_id, key_hash, recipient_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_job ON idempotency (job);
@@ -242,6 +256,7 @@ CREATE TABLE suppression (
     created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX suppression_address ON suppression (address_key, mailbox_id);
+CREATE INDEX suppression_mailbox ON suppression (mailbox_id, number);
 
 CREATE TABLE fence (
     consumer TEXT NOT NULL,
