@@ -91,8 +91,9 @@ class Line:
         )
 
     def choose(self, now: Moment) -> Candidate | None:
-        """The row to start now. None = not one may; `wake_at` then says from when on one might, `waits` what is
-        worth a line in the log.
+        """The row to start now, or None.
+
+        Then `wake_at` says from when on one might go, and `waits` what is worth a line in the log.
         """
         self.wake_at, self.waits = None, None
         found: dict[Lane, Candidate] = {}
