@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Final
 
-from aiohttp import web
+from aiohttp import StreamReader, web
 
 from postroom.api.problems import Code, Refusal
 
@@ -79,7 +79,7 @@ async def stream_body(request: web.BaseRequest, within: timedelta) -> AsyncItera
         yield piece
 
 
-async def _gather(content: asyncio.StreamReader, limit: int) -> bytes | Refusal:
+async def _gather(content: StreamReader, limit: int) -> bytes | Refusal:
     body = bytearray()
     while piece := await content.readany():
         body += piece

@@ -10,15 +10,16 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from postroom.api.body import BodyBroken, read_body
+from postroom.api.body import read_body
+from postroom.api.guard import guarded
 from postroom.api.parsing import decode_body, decode_query
 from postroom.api.parts import Parts
 from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render import render_problem
 from postroom.api.requests import Asked
 from postroom.api.routing import Answer, Call, Content, Found, Nothing, Result, Route, Table, Text
+from postroom.core.words import shown
 from postroom.ports.desk import Actor
-from postroom.ports.errors import StorageFull, StoreError
 
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -35,27 +36,15 @@ class Door:
     def __init__(self, table: Table, parts: Parts) -> None:
         self._table = table
         self._parts = parts
-        self.is_draining = False
 
     async def answer(self, request: web.BaseRequest, uid: int | None) -> web.StreamResponse:
         """The answer to one request of the user `uid`, None = somebody without a name."""
         found = self._table.find(request.path)
-        try:
-            result = await self._ask(request, found, uid)
-        except BodyBroken as broken:
-            result = broken.refusal
-        except StorageFull:
-            result = Refusal(Code.STORAGE_FULL, "Nothing was stored.")
-        except StoreError:
-            result = Refusal(Code.STORE_UNAVAILABLE, "Nothing was stored.")
-        except Exception as fault:  # noqa: BLE001 (the one place where a bug of ours becomes a 500)
-            self._parts.on_fault(f"{request.method} {request.path[:200]}", fault)
-            result = Refusal(Code.INTERNAL, "Something went wrong on our side; it is in the log.")
+        name = f"{request.method} {shown(request.path)}"
+        result = await guarded(self._parts, name, self._ask(request, found, uid))
         return await _write(request, result, found)
 
-    async def _ask(
-        self, request: web.BaseRequest, found: Found | None, uid: int | None
-    ) -> Result:
+    async def _ask(self, request: web.BaseRequest, found: Found | None, uid: int | None) -> Result:
         if found is None:
             return NOT_FOUND
         route = found.methods.get(request.method)
@@ -63,7 +52,7 @@ class Door:
             return Refusal(Code.METHOD_NOT_ALLOWED, f"Allowed are {found.allow}.")
         if uid is None:
             return Refusal(Code.PRINCIPAL_UNKNOWN, "The connection tells no uid that counts.")
-        if self.is_draining and route.takes_work:
+        if route.takes_work and self._parts.stopping.is_set():
             return Refusal(Code.DRAINING, "It takes nothing new any more.")
         query = _query(request, route)
         if isinstance(query, Refusal):
@@ -92,14 +81,13 @@ def _decoder(shape: Any) -> msgspec.json.Decoder[Any]:
 
 
 def _query(request: web.BaseRequest, route: Route) -> Asked | Refusal:
-    if not request.query_string:
-        return _no_query(route.query)
-    return decode_query(request.query, route.query)
+    raw = request.rel_url.raw_query_string
+    return decode_query(raw, route.query) if raw else _no_query(route.query)
 
 
 @cache
 def _no_query(wanted: type[Asked]) -> Asked | Refusal:
-    return decode_query(web.URL("").query, wanted)
+    return decode_query("", wanted)
 
 
 async def _write(
@@ -121,7 +109,7 @@ async def _write(
 def refuse(refusal: Refusal, found: Found | None = None) -> web.Response:
     """The response that a refusal becomes."""
     entry = refusal.entry
-    headers = {} if entry.retry_after_s is None else {"Retry-After": str(entry.retry_after_s)}
+    headers = {} if refusal.wait_s is None else {"Retry-After": str(refusal.wait_s)}
     if refusal.code is Code.METHOD_NOT_ALLOWED and found is not None:
         headers["Allow"] = found.allow
     body = _ENCODER.encode(render_problem(refusal))

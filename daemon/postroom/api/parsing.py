@@ -1,17 +1,18 @@
 """From bytes and query strings to the typed values of `requests`; what does not fit becomes a refusal with its pointer."""
 
 import re
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
-from multidict import MultiMapping
 
 from postroom.api.problems import Code, Refusal, invalid
 from postroom.api.requests import Asked
+from postroom.core.address import read_address
 from postroom.core.ids import Kind, base32, decode_id
 from postroom.core.instant import Instant, later, parse_instant
+from postroom.core.job import Address
 
 
 Q = TypeVar("Q", bound=Asked)
@@ -23,6 +24,8 @@ _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _AGO: Final = re.compile(r"(\d{1,9})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _KEY_LENGTH: Final = 64
+# No call has a tenth of these.
+_PARAMETERS: Final = 100
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any | Refusal:
@@ -37,12 +40,15 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any | Refusa
         return Refusal(Code.NOT_JSON, "The body is nested too deeply.")
 
 
-def decode_query(query: MultiMapping[str], wanted: type[Q]) -> Q | Refusal:
-    """The query parameters as a value of the wanted type."""
-    given = dict(query)
-    twice = next((name for name in given if len(query.getall(name)) > 1), None)
-    if twice is not None:
-        return invalid(_pointer(twice), "This parameter is given more than once.")
+def decode_query(raw: str, wanted: type[Q]) -> Q | Refusal:
+    """A raw query string as a value of the wanted type."""
+    try:
+        pairs = parse_qsl(raw, keep_blank_values=True, max_num_fields=_PARAMETERS)
+    except ValueError:
+        return invalid("", "There are too many parameters.")
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        return invalid("", "A parameter is given more than once.")
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as fault:
@@ -55,13 +61,13 @@ def read_instant(text: str, pointer: str) -> Instant | Refusal:
     return invalid(pointer, "This is not an RFC 3339 instant.") if found is None else found
 
 
-def read_since(text: str | None, now: Instant) -> Instant | Refusal | None:
+def read_since(text: str | None, now: Instant, pointer: str = "/since") -> Instant | Refusal | None:
     """An instant, or a time ago such as `24h`; None = since ever."""
     if text is None:
         return None
     ago = _AGO.fullmatch(text)
     if ago is None:
-        return read_instant(text, "/since")
+        return read_instant(text, pointer)
     past = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     return max(Instant(0), later(now, -past))
 
@@ -76,6 +82,12 @@ def write_cursor(number: int | None) -> str | None:
     return None if number is None else "c" + base32(number, 13)
 
 
+def fold_address(text: str, pointer: str) -> str | Refusal:
+    """An addr-spec in the form in which two spellings of one address are equal."""
+    found = read_address(text)
+    return found.key if isinstance(found, Address) else invalid(pointer, found)
+
+
 def read_id(kind: Kind, text: str | None) -> int | None:
     """The number behind an id whose form was checked before."""
     return None if text is None else decode_id(kind, text)
@@ -87,7 +99,9 @@ def _refusal(text: str) -> Refusal:
     pointer = "".join(_pointer(step[1] or step[2]) for step in _STEP.finditer(where))
     unknown, missing = _UNKNOWN.fullmatch(what), _MISSING.fullmatch(what)
     if unknown is not None:
-        return invalid(pointer + _pointer(unknown[1]), "There is no such field.", Code.UNKNOWN_FIELD)
+        return invalid(
+            pointer + _pointer(unknown[1]), "There is no such field.", Code.UNKNOWN_FIELD
+        )
     if missing is not None:
         return invalid(pointer + _pointer(missing[1]), "This field is needed.")
     return invalid(pointer, what.replace("`", "") + ".")

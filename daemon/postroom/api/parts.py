@@ -1,16 +1,17 @@
 """What the API talks to: the parts of the daemon, handed in by whoever builds them."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Protocol
 
 from postroom.api.tasks import Kept
 from postroom.core.mailbox import Mailbox
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock
 from postroom.ports.loop import Loop, Messages, Signals
+from postroom.ports.submitting import Submitter
 from postroom.ports.uploads import Uploads
 
 
@@ -25,12 +26,12 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts. `principal` reads the peer's uid from a connection, None where it has none that counts.
+    """The parts. `stopping` is set by the server's drain. `principal` reads the peer's uid from a connection, None where it has none that counts.
 
     `on_fault` is told of every exception that nobody expected, with the call in which it happened.
     """
 
-    submitter: "Submitter"
+    submitter: Submitter
     reader: Reader
     admin: Admin
     uploads: Uploads
@@ -44,3 +45,4 @@ class Parts:
     on_fault: Callable[[str, Exception], None]
     version: str
     bounds: Bounds = Bounds()
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from postroom.core.job import Problem as Fault
 
@@ -32,12 +32,17 @@ class Code(StrEnum):
     INVALID_JOB = "invalid_job"
     INVALID_REQUEST = "invalid_request"
     UNKNOWN_FIELD = "unknown_field"
+    UNKNOWN_MAILBOX = "unknown_mailbox"
+    UNKNOWN_THREAD = "unknown_thread"
+    RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
+    ATTACHMENT_REFUSED = "attachment_refused"
     BATCH_TOO_LARGE = "batch_too_large"
     FILTER_COMBINATION = "filter_combination"
     IDEMPOTENCY_KEY_REUSE = "idempotency_key_reuse"
     JOB_EXPIRED = "job_expired"
     ATTACHMENT_CHANGING = "attachment_changing"
     MAILBOX_QUEUE_FULL = "mailbox_queue_full"
+    MAILBOX_HOURLY_LIMIT = "mailbox_hourly_limit"
     INTERNAL = "internal"
     DRAINING = "draining"
     NOT_READY = "not_ready"
@@ -81,7 +86,9 @@ TABLE: Final[Mapping[Code, Entry]] = {
         408, "The body came too slowly", "Send the whole body within 60 seconds.", 1
     ),
     Code.WRONG_STATE: _E(
-        409, "This can not be done in its present state", "Read the delivery again and see `detail`."
+        409,
+        "This can not be done in its present state",
+        "Read the delivery again and see `detail`.",
     ),
     Code.LOG_RESET: _E(
         410,
@@ -89,7 +96,9 @@ TABLE: Final[Mapping[Code, Entry]] = {
         "Start again from `oldest_seq`; what you remember belongs to another `log_id`.",
     ),
     Code.LOG_TRIMMED: _E(
-        410, "These events are gone", "Start again from `oldest_seq`: retention removed what was before."
+        410,
+        "These events are gone",
+        "Start again from `oldest_seq`: retention removed what was before.",
     ),
     Code.CONTENT_GONE: _E(
         410, "The content was removed", "Retention removed it; its outcome can still be read."
@@ -115,8 +124,28 @@ TABLE: Final[Mapping[Code, Entry]] = {
         "There is no such field",
         "Leave out what `errors` names, or check its spelling; nothing unknown is accepted and ignored.",
     ),
+    Code.UNKNOWN_MAILBOX: _E(
+        422, "There is no such mailbox", "Use the id of a mailbox that `GET /v1/mailboxes` lists."
+    ),
+    Code.UNKNOWN_THREAD: _E(
+        422,
+        "The mailbox has no such thread",
+        "Use a thread_id of the same mailbox, or leave it out.",
+    ),
+    Code.RECIPIENT_NOT_ALLOWED: _E(
+        422,
+        "The mailbox may not write to this address",
+        "Leave the address out, or change recipients_allow and recipients_deny of the mailbox.",
+    ),
+    Code.ATTACHMENT_REFUSED: _E(
+        422,
+        "An attachment can not be taken",
+        "Name a regular file beneath an attachment root of the mailbox, or stage the file first.",
+    ),
     Code.BATCH_TOO_LARGE: _E(
-        422, "The batch is too large", "Send at most 1,000 jobs with 10,000 recipients in one batch."
+        422,
+        "The batch is too large",
+        "Send at most 1,000 jobs with 10,000 recipients in one batch.",
     ),
     Code.FILTER_COMBINATION: _E(
         422,
@@ -139,6 +168,9 @@ TABLE: Final[Mapping[Code, Entry]] = {
     Code.MAILBOX_QUEUE_FULL: _E(
         429, "The mailbox's queue is full", "Wait until it has drained, then send it again.", 30
     ),
+    Code.MAILBOX_HOURLY_LIMIT: _E(
+        429, "The mailbox takes no more jobs this hour", "Wait, then send it again.", 60
+    ),
     Code.INTERNAL: _E(
         500, "We have a fault", "Look into the log of the daemon, and report what you find.", 5
     ),
@@ -152,17 +184,26 @@ TABLE: Final[Mapping[Code, Entry]] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One refusal: its code, a sentence for this case, each fault with its JSON pointer, and what else it tells."""
+    """One refusal: its code, a sentence for this case, each fault with its JSON pointer, and what else it tells.
+
+    `retry_after_s` is this case's own, None = the table's.
+    """
 
     code: Code
     detail: str
     faults: tuple[Fault, ...] = ()
-    more: Mapping[str, str | int] = field(default_factory=dict)
+    retry_after_s: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def entry(self) -> Entry:
         """Its row of the table."""
         return TABLE[self.code]
+
+    @property
+    def wait_s(self) -> int | None:
+        """Seconds after which the same request may do better."""
+        return self.entry.retry_after_s if self.retry_after_s is None else self.retry_after_s
 
 
 NOT_FOUND: Final = Refusal(Code.NOT_FOUND, "Nothing is here, or not any more.")

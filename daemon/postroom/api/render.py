@@ -43,7 +43,7 @@ def render_problem(refusal: Refusal) -> shapes.Problem:
         code=refusal.code,
         fix=entry.fix,
         retryable=entry.is_retryable,
-        retry_after_s=entry.retry_after_s,
+        retry_after_s=refusal.wait_s,
         errors=[shapes.Fault(pointer=one.pointer, detail=one.detail) for one in refusal.faults],
         **refusal.more,
     )

@@ -1,6 +1,6 @@
 """Which call is which: routes as values, found by method and path, and what a handler gets and gives.
 
-A path has at most one `{id}`, always its second segment: two dictionaries find every route.
+A path has at most one `{name}`, always its second segment: two dictionaries find every route.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -78,8 +78,9 @@ class Route:
     """One call of the API: how it is found, what it takes, what it may answer.
 
     `body` None = the body is not read for it (the handler streams it, or there is none); `needs_body`: an empty body
-    is a fault. `good` maps status to the shape of the answer, None = no JSON (`content_type` says what then).
-    `takes_work`: refused while the daemon is stopping.
+    is a fault; `shown_body` is its shape in the OpenAPI document where that says more. `good` maps status to the shape of the answer, None = no JSON (`content_type` says what then).
+    `takes_work`: refused while the daemon is stopping. `is_bare`: also without the base path. `is_upload`: the body is
+    bytes of any kind.
     """
 
     method: str
@@ -91,11 +92,12 @@ class Route:
     query: type[Asked] = Asked
     body: Any = None
     needs_body: bool = False
+    shown_body: Any = None
     is_batch: bool = False
-    is_job: bool = False
     content_type: str = "application/json"
     takes_work: bool = False
     is_bare: bool = False
+    is_upload: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import asyncio
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Final, cast, override
+from typing import Any, Final, cast
 
 from aiohttp import web
 
@@ -20,8 +20,12 @@ from postroom.api.routes.every import ROUTES
 from postroom.api.routing import Table
 
 
-# How long bytes that nobody wants are read off after an answer, so that the client gets to read it.
-_LINGER_S: Final = 2.0
+# `lingering_time`: how long bytes that nobody wants are read off after an answer, so that the client gets to read it.
+_SETTINGS: Final[dict[str, Any]] = {
+    "access_log": None,
+    "auto_decompress": False,
+    "lingering_time": 2.0,
+}
 # A waiting reader is told to go within this; a handler that takes longer is cancelled.
 _SHUTDOWN_S: Final = 5.0
 _INTERNAL: Final = 500
@@ -38,16 +42,14 @@ class ApiServer:
     async def start(self, sockets: Iterable[socket.socket]) -> None:
         """Answer on these listening (or bound) sockets; they are closed with the server, their paths stay."""
         server = _Server(self._door, self._parts)
-        self._runner = web.ServerRunner(
-            server, handle_signals=False, shutdown_timeout=_SHUTDOWN_S
-        )
+        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
         await self._runner.setup()
         for one in sockets:
             await web.SockSite(self._runner, one).start()
 
     async def drain(self) -> None:
         """Take no new connection and no new work; whoever waits for something is answered as it stands."""
-        self._door.drain()
+        self._parts.stopping.set()
         if self._runner is not None:
             for site in self._runner.sites:
                 await site.stop()
@@ -61,21 +63,20 @@ class ApiServer:
 
 
 class _Connection(web.RequestHandler):
-    """One connection, and who is at its other end: asked once, at connect(2) is when the kernel took it down."""
+    """One connection, and who is at its other end: asked once, as the kernel took it down at connect(2)."""
 
     def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(server, loop=loop, access_log=None, lingering_time=_LINGER_S, auto_decompress=False)
+        super().__init__(server, loop=loop, **_SETTINGS)
         self._principal = server.parts.principal
         self.uid: int | None = None
 
-    @override
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    # typing.override came with Python 3.12.
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[explicit-override]
         with suppress(OSError):
             self.uid = self._principal(transport.get_extra_info("socket"))
         super().connection_made(transport)
 
-    @override
-    def handle_error(
+    def handle_error(  # type: ignore[explicit-override]
         self,
         request: web.BaseRequest,
         status: int = _INTERNAL,
@@ -97,8 +98,7 @@ class _Server(web.Server):
         self.parts: Final = parts
         self._door = door
 
-    @override
-    def __call__(self) -> web.RequestHandler:
+    def __call__(self) -> web.RequestHandler:  # type: ignore[explicit-override]
         return _Connection(self, asyncio.get_running_loop())
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -1,9 +1,10 @@
 """What is answered: the shape of every JSON answer, in the words of the contract."""
 
-from typing import Literal
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, Moment, ThreadId
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.job import Copies
 from postroom.core.reason import ReasonCode
@@ -11,8 +12,6 @@ from postroom.core.reply import Stage
 from postroom.core.status import JobStatus
 from postroom.ports.desk import CancelAnswer
 from postroom.ports.loop import CheckVerdict, GateVerdict
-
-from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, Moment, ThreadId
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -63,7 +62,6 @@ class Job(Answered, frozen=True):
 
     id: JobId
     status: JobStatus
-    deduplicated: bool | UnsetType = UNSET
     mailbox_id: str
     thread_id: ThreadId | None
     message_id: str | None
@@ -71,14 +69,15 @@ class Job(Answered, frozen=True):
     trace_id: str
     created_at: Moment
     deliveries: list[DeliveryBrief]
+    deduplicated: bool | UnsetType = UNSET
     duplicates_dropped: int | UnsetType = UNSET
     queued: int | UnsetType = UNSET
     already: int | UnsetType = UNSET
     expired: bool | UnsetType = UNSET
     priority: str | UnsetType = UNSET
     copies: Copies | UnsetType = UNSET
-    conversation_id: str | None | UnsetType = UNSET
-    request: dict[str, object] | UnsetType = UNSET
+    conversation_id: str | UnsetType | None = UNSET
+    request: dict[str, Any] | UnsetType = UNSET
 
 
 class JobList(Answered, frozen=True):
@@ -236,6 +235,14 @@ class Event(Answered, frozen=True):
     created_at: Moment
 
 
+class EventPage(Answered, frozen=True):
+    """The same as it is written: an event's further members as its type brings them."""
+
+    items: list[dict[str, object]]
+    next_cursor: str | None
+    log_id: str
+
+
 class EventList(Answered, frozen=True):
     """Events in the order of seq; `next_cursor` is the next `after`, null at the end of the log."""
 
@@ -259,11 +266,3 @@ class Check(Answered, frozen=True):
     mailbox_id: str
     ok: bool
     checks: list[CheckLine]
-
-
-class Version(Answered, frozen=True):
-    """What runs here."""
-
-    name: Literal["postroom"]
-    version: str
-    api: Literal["v1"]
