@@ -43,3 +43,9 @@ class FakeClock:
     def jump(self, seconds: float) -> None:
         """Move the wall clock alone, as NTP or an operator does."""
         self._now = Instant(self._now + int(seconds * SECOND))
+
+
+async def settle(rounds: int = 60) -> None:
+    """Let every task run as far as it can without time moving."""
+    for _ in range(rounds):
+        await asyncio.sleep(0)

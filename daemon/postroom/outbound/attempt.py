@@ -15,7 +15,7 @@ from postroom.core.message import date_line
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
 from postroom.outbound.backlog import Backlog
-from postroom.outbound.compose import Composer
+from postroom.ports.composing import Composer
 from postroom.ports.errors import RelayFault, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.looping import MarkStopped, Started

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.admit import Go, Reach, Wait, admit
+from postroom.core.admit import Go, Wait, admit
+from postroom.core.gates import Reach
 from postroom.core.instant import Instant, Moment
 from postroom.core.lanes import Wheel
 from postroom.core.mailbox import Lane

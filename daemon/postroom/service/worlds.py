@@ -54,7 +54,7 @@ def _restore_scopes(
 
 def _restore_pace(second: Gcra | None, scope: ScopeState, now: Moment) -> None:
     if second is not None and scope.pace_at is not None:
-        second.restore(now.mono + scope.pace_at - now.at, now.mono)
+        second.restore(scope.pace_at, now)
 
 
 def _restore_buckets(
