@@ -213,7 +213,6 @@ STATUS: Final[dict[str, Reading]] = {
     "1.8": SENDER,
     "1.10": NO_MAIL,
     "1.90": DAILY,
-    "2.1": DISABLED,
     "2.2": FULL,
     "2.3": TOO_BIG,
     "2.4": REFUSED,
@@ -265,6 +264,7 @@ STATUS_BY_CLASS: Final[dict[str, Reading]] = {
     "4.3.2": RELAY_DEFERRED,
     "4.3.5": RELAY_DEFERRED,
     "4.4.5": RELAY_DEFERRED,
+    "5.2.1": DISABLED,
     "5.4.5": DAILY,
 }
 
