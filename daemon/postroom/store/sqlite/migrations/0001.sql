@@ -122,6 +122,7 @@ CREATE TABLE job (
     body               INTEGER REFERENCES body (number), -- NULL once retention took the content
     settled_status     TEXT,                -- NULL = open; written by the transition that settles
     settled_at         INTEGER,
+    rescheduled_by     TEXT,                -- uid:N of the last who moved its time
     expired_at         INTEGER              -- retention is taking it: nobody may change it any more
 ) STRICT;
 CREATE INDEX job_expired ON job (number) WHERE expired_at IS NOT NULL;
@@ -255,6 +256,7 @@ CREATE TABLE suppression (
     created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX suppression_address ON suppression (address_key, mailbox_id);
+CREATE INDEX suppression_mailbox ON suppression (mailbox_id, number);
 
 CREATE TABLE fence (
     consumer TEXT NOT NULL,
