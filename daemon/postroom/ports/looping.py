@@ -109,7 +109,7 @@ class Outcome:
 
     `counts_attempt`: the try reached the relay. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
     committed but the terminator never handed over. `give_back`: buckets of a start that never reached MAIL.
-    `due_at` is the next attempt. An end state is written as `end_unsent` says when doubts lie in its past, and a
+    `due_at` is the next attempt, `expires_at` the end of the series' lifetime. An end state is written as `end_unsent` says when doubts lie in its past, and a
     cancel that was answered too_late turns a retry into `cancelled`.
     """
 
@@ -129,6 +129,7 @@ class Outcome:
     relay_breaker: tuple[str, Breaker] | None
     mailbox_breaker: tuple[str, Breaker] | None
     domain_pause: DomainPause | None
+    expires_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ notes that a daemon is at work, so a crash in between changes nothing.
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -59,30 +59,33 @@ def read_identity() -> HostIdentity:
     return HostIdentity(_read(_MACHINE_ID), _read(_BOOT_ID))
 
 
+@dataclass(frozen=True, slots=True)
+class OpeningRules:
+    """Where we are and what the operator accepts; `migrations` are what this version brings the file to."""
+
+    host: HostIdentity = field(default_factory=read_identity)
+    accept_machine: bool = False
+    accept_file_system: bool = False
+    migrations: Sequence[str] = field(default_factory=shipped)
+
+
 def open_store(
-    conn: sqlite3.Connection,
-    path: Path,
-    clock: Clock,
-    entropy: Entropy,
-    host: HostIdentity,
-    *,
-    accept_machine: bool,
-    migrations: Sequence[str] | None = None,
+    conn: sqlite3.Connection, path: Path, clock: Clock, entropy: Entropy, rules: OpeningRules
 ) -> Opened:
     """Check, migrate, recover; afterwards the connection is ready for units.
 
     Raises: ConfigError for a file that is not for us; AlreadyRunning when it was last used on another machine and that
     was not accepted; StoreBroken when it is damaged.
     """
-    steps = shipped() if migrations is None else migrations
-    version = check_identity(conn, path, len(steps))
+    host = rules.host
+    version = check_identity(conn, path, len(rules.migrations))
     set_up_writer(conn)
-    copy = migrate(conn, path, version, steps)
+    copy = migrate(conn, path, version, rules.migrations)
     now = clock.now()
     conn.execute("BEGIN IMMEDIATE")
     try:
         row = _instance(conn, entropy, host, now)
-        _check_machine(row, host, path, accept=accept_machine)
+        _check_machine(row, host, path, accept=rules.accept_machine)
         warning = None if row["clean_stop"] else _check_pages(conn, clock)
         is_reboot = row["boot_id"] != host.boot_id
         is_crash = not (row["clean_stop"] or is_reboot or row["is_backup"])

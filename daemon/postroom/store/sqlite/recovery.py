@@ -17,7 +17,7 @@ from postroom.core.delivery import DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_event
-from postroom.store.sqlite.transition import MOVED, Step, record, settle
+from postroom.store.sqlite.transition import Step, record, settle
 
 
 BY: Final = "recovery"
@@ -25,10 +25,10 @@ BY: Final = "recovery"
 _POISON: Final = """
     SELECT number, doubts FROM delivery INDEXED BY delivery_sending
     WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
-_FAIL: Final = f"""
+_FAIL: Final = """
     UPDATE delivery SET state = :after, reason_code = 'poison', crashes = crashes + 1, due_at = NULL, stage = NULL,
                         settled_at = :now, settled_by = 'recovery', version = version + 1
-    WHERE number = :number RETURNING {MOVED}"""
+    WHERE number = :number RETURNING number, job, mailbox_id, lane, domain, due_at"""
 _BACK_HISTORY: Final = """
     INSERT INTO history (delivery, before, after, at, reason_code, by)
     SELECT number, 'sending', 'pending', :now, 'crash.before_mark', 'recovery'

@@ -19,8 +19,11 @@ _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 
 # WAL needs shared memory that all openers really share, and a sync that really syncs.
 _UNTRUSTED: Final = frozenset(
-    "9p afs beegfs ceph cifs coda davfs glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs smb3 smbfs vboxsf"
-    " virtiofs vmhgfs".split()
+    (
+        *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs", "lustre"),
+        *("ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb3", "smbfs", "vboxsf", "virtiofs"),
+        "vmhgfs",
+    )
 )
 _PASSING: Final = {
     "overlay": "what is on an overlay file system usually ends with its container",
