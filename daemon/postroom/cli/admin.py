@@ -94,6 +94,9 @@ def mailboxes(context: click.Context, /, **_options: object) -> int:
     return _list_by_default(context, _mailboxes_list)
 
 
+mailboxes.add_command(_mailboxes_list)
+
+
 @mailboxes.command()
 @click.argument("mailbox_id", metavar="MAILBOX")
 @at_desk()
@@ -146,6 +149,9 @@ def _suppressions_list(desk: Desk, mailbox_id: str | None, limit: int) -> int:
 def suppressions(context: click.Context, /, **_options: object) -> int:
     """List, add and remove suppressed addresses."""
     return _list_by_default(context, _suppressions_list)
+
+
+suppressions.add_command(_suppressions_list)
 
 
 @suppressions.command()
