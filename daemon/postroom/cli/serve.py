@@ -26,10 +26,10 @@ _CONFIG = click.option(
 @_CONFIG
 def run(config: Path) -> int:
     """Run the daemon until SIGTERM."""
-    from postroom import service  # noqa: PLC0415 - starts fast, see above
+    from postroom.service.main import run as serve  # noqa: PLC0415 - starts fast, see above
 
     try:
-        return service.run(str(config))
+        return serve(config)
     except ConfigError as error:
         return _tell_config(config, error)
 

@@ -1,0 +1,163 @@
+"""Deliveries: read, explained, shown as bytes, listed; redriven and settled one by one."""
+
+from typing import Final
+
+from postroom.api.parsing import read_cursor, read_since
+from postroom.api.problems import NOT_FOUND, Code, Refusal
+from postroom.api.render import render_deliveries, render_delivery, render_explanation
+from postroom.api.requests import Asked, DeadQuery, DeliveryQuery, Resolve
+from postroom.api.routes.jobs import wrong_state
+from postroom.api.routing import Answer, Call, Content, Result, Route
+from postroom.api.shapes import Delivery, DeliveryList, Explanation
+from postroom.core.ids import Kind, decode_id
+from postroom.core.record import DeliveryRecord
+from postroom.ports.desk import DeliveryFilter, WrongState
+
+
+_MESSAGE: Final = "message/rfc822"
+
+
+async def get_delivery(call: Call[Asked, None]) -> Result:
+    """Read a delivery with its history."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    found = None if number is None else await call.parts.reader.find_delivery(number)
+    return NOT_FOUND if found is None else Answer(render_delivery(found, with_history=True))
+
+
+async def explain_delivery(call: Call[Asked, None]) -> Result:
+    """Every gate of a delivery."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    if number is None:
+        return NOT_FOUND
+    found = await call.parts.loop.explain(number)
+    return NOT_FOUND if found is None else Answer(render_explanation(number, found))
+
+
+async def get_raw(call: Call[Asked, None]) -> Result:
+    """The bytes of a delivery."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    if number is None or await call.parts.reader.find_delivery(number) is None:
+        return NOT_FOUND
+    pieces = await call.parts.messages.find_message(number)
+    if pieces is None:
+        return Refusal(Code.CONTENT_GONE, "The message was removed by retention.")
+    return Content(pieces, _MESSAGE, None, {"X-Content-Type-Options": "nosniff"})
+
+
+async def list_deliveries(call: Call[DeliveryQuery, None]) -> Result:
+    """A page of deliveries."""
+    asked = call.query
+    since = read_since(asked.since, call.parts.clock.now())
+    if isinstance(since, Refusal):
+        return since
+    wanted = DeliveryFilter(asked.mailbox_id, asked.state, asked.reason_code, asked.domain, since)
+    if has_two_filters(wanted):
+        return TWO_FILTERS
+    cursor = read_cursor(asked.cursor)
+    page = await call.parts.reader.find_deliveries(wanted, cursor, asked.limit)
+    return Answer(render_deliveries(page))
+
+
+async def list_dead(call: Call[DeadQuery, None]) -> Result:
+    """A page of what ended unsent or in doubt."""
+    asked = call.query
+    since = read_since(asked.since, call.parts.clock.now())
+    if isinstance(since, Refusal):
+        return since
+    page = await call.parts.reader.find_dead(since, read_cursor(asked.cursor), asked.limit)
+    return Answer(render_deliveries(page))
+
+
+async def retry_delivery(call: Call[Asked, Asked]) -> Result:
+    """Redrive a failed delivery."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    if number is None:
+        return NOT_FOUND
+    return _moved(await call.parts.admin.retry(number, call.actor, call.parts.clock.now()))
+
+
+async def resolve_delivery(call: Call[Asked, Resolve]) -> Result:
+    """Settle doubt by hand."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    if number is None:
+        return NOT_FOUND
+    verdict, now = call.body.verdict, call.parts.clock.now()
+    return _moved(await call.parts.admin.resolve(number, verdict, call.actor, now))
+
+
+def _moved(found: DeliveryRecord | WrongState | None) -> Result:
+    match found:
+        case None:
+            return NOT_FOUND
+        case WrongState():
+            return wrong_state(found)
+        case DeliveryRecord():
+            return Answer(render_delivery(found))
+
+
+TWO_FILTERS: Final = Refusal(
+    Code.FILTER_COMBINATION, "More than one of state, reason_code and domain."
+)
+
+
+def has_two_filters(wanted: DeliveryFilter) -> bool:
+    """Whether more is asked than one index can answer."""
+    return sum(one is not None for one in (wanted.state, wanted.reason_code, wanted.domain)) > 1
+
+
+ROUTES: Final = (
+    Route(
+        "GET",
+        "/deliveries",
+        list_deliveries,
+        "List deliveries",
+        {200: DeliveryList},
+        (Code.FILTER_COMBINATION,),
+        DeliveryQuery,
+    ),
+    Route("GET", "/deliveries/{id}", get_delivery, "Read a delivery", {200: Delivery}),
+    Route(
+        "GET",
+        "/deliveries/{id}/explain",
+        explain_delivery,
+        "Why a delivery is where it is",
+        {200: Explanation},
+    ),
+    Route(
+        "GET",
+        "/deliveries/{id}/raw",
+        get_raw,
+        "The exact bytes sent or to be sent",
+        {200: None},
+        (Code.CONTENT_GONE,),
+        content_type=_MESSAGE,
+    ),
+    Route(
+        "POST",
+        "/deliveries/{id}/retry",
+        retry_delivery,
+        "Send a failed delivery after all",
+        {200: Delivery},
+        (Code.WRONG_STATE,),
+        body=Asked,
+    ),
+    Route(
+        "POST",
+        "/deliveries/{id}/resolve",
+        resolve_delivery,
+        "Settle doubt by hand",
+        {200: Delivery},
+        (Code.WRONG_STATE,),
+        body=Resolve,
+        needs_body=True,
+    ),
+    Route(
+        "GET",
+        "/dead-letters",
+        list_dead,
+        "What ended unsent or in doubt",
+        {200: DeliveryList},
+        (),
+        DeadQuery,
+    ),
+)
