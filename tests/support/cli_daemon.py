@@ -74,15 +74,33 @@ EXPLAINED = {
         {"name": "backoff", "verdict": "blocked", "value": "2", "threshold": "5", "until_at": AT},
     ],
 }
+CLOSED = {"state": "closed", "reason": None, "probe_at": None}
+STORM = {"state": "open", "reason": "permanent_storm", "probe_at": AT}
 MAILBOXES = {
     "items": [
-        {"id": "support", "address": "support@example.com", "breaker": {"state": "closed"}},
+        {
+            "id": "support",
+            "address": "support@example.com",
+            "relay": "main",
+            "state": "active",
+            "breaker": CLOSED,
+        },
         {
             "id": "bulk",
             "address": "news@example.com",
-            "breaker": {"state": "open", "reason": "permanent_storm", "probe_at": AT},
+            "relay": "main",
+            "state": "blocked",
+            "breaker": CLOSED,
+            "relay_breaker": STORM,
         },
-        {"id": "old", "address": "old@example.com", "paused": {"reason": "by hand", "at": AT}},
+        {
+            "id": "old",
+            "address": "old@example.com",
+            "relay": "main",
+            "state": "paused",
+            "paused_by": "uid:0",
+            "paused_reason": "moving",
+        },
     ]
 }
 CHECK = {
@@ -108,9 +126,19 @@ EVENT = {
 }
 STATS = {
     "at": AT,
+    "started_at": AT,
     "in_flight": 3,
-    "outcomes": {"sent": 10, "failed": 1},
-    "depth": [{"mailbox_id": "support", "priority": "high", "state": "pending", "count": 2}],
+    "slots": 200,
+    "depth": {"pending": 2, "retry_scheduled": 1},
+    "oldest_due_age_s": 12.345,
+    "outcomes": {"sent": 10, "recipient.unknown": 1},
+    "mailboxes": {
+        "support": {
+            "depth": {"high": {"pending": 2}, "bulk": {"retry_scheduled": 1}},
+            "oldest_due_age_s": {"high": 12.345},
+            "outcomes": {"sent": 10},
+        }
+    },
 }
 SUPPRESSION = {
     "mailbox_id": None,
