@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (PostroomError, click.ClickException, click.Abort, OSError) as error:
         return _fail(error)
+    except SystemExit:  # click's answer to a reader who has seen enough of our output
+        return _SIGPIPE
     except Exception:  # noqa: BLE001 - the last door: whatever comes here is ours to mend
         traceback.print_exc()
         talk("postroom: this is a bug in postroom; please report it with the lines above.")

@@ -11,35 +11,25 @@ from postroom.cli.jobs import LIMIT, listing, short
 from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
 
 
-def mailbox_state(row: Json) -> str:
-    """One word for a mailbox: ok, paused by a person, or what its breaker or that of its relay is."""
-    if row.get("paused") or row.get("paused_at"):
-        return "paused"
-    states = (dig(row, name, "state") for name in ("breaker", "relay_breaker"))
-    return next((plain(state) for state in states if state and state != "closed"), "ok")
-
-
 def mailboxes_table(rows: list[Json]) -> None:
     """Print mailboxes, one a line."""
     table(rows, _MAILBOXES)
 
 
-def _why(row: Json) -> str:
-    reasons = (
-        row.get("paused_reason"),
-        dig(row, "paused", "reason"),
-        dig(row, "breaker", "reason"),
-        dig(row, "relay_breaker", "reason"),
-    )
-    return next((plain(reason) for reason in reasons if reason), "")
+def _breaker(row: Json, name: str) -> object:
+    """What this mailbox's own breaker says, or that of its relay."""
+    found = (dig(row, which, name) for which in ("breaker", "relay_breaker"))
+    return next((one for one in found if one), None)
 
 
 _MAILBOXES: Final = (
     column("MAILBOX", "id"),
     column("ADDRESS", "address"),
-    Column("STATE", mailbox_state),
-    Column("WHY", _why),
-    Column("NEXT PROBE", lambda row: short(dig(row, "breaker", "probe_at"))),
+    column("RELAY", "relay"),
+    column("STATE", "state"),
+    Column("WHY", lambda row: row.get("paused_reason") or _breaker(row, "reason")),
+    column("BY", "paused_by"),
+    Column("NEXT PROBE", lambda row: short(_breaker(row, "probe_at"))),
 )
 _CHECKS: Final = (
     column("STEP", "step"),
@@ -94,6 +84,9 @@ def mailboxes(context: click.Context, /, **_options: object) -> int:
     return _list_by_default(context, _mailboxes_list)
 
 
+mailboxes.add_command(_mailboxes_list)
+
+
 @mailboxes.command()
 @click.argument("mailbox_id", metavar="MAILBOX")
 @at_desk()
@@ -146,6 +139,9 @@ def _suppressions_list(desk: Desk, mailbox_id: str | None, limit: int) -> int:
 def suppressions(context: click.Context, /, **_options: object) -> int:
     """List, add and remove suppressed addresses."""
     return _list_by_default(context, _suppressions_list)
+
+
+suppressions.add_command(_suppressions_list)
 
 
 @suppressions.command()

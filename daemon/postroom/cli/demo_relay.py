@@ -70,7 +70,7 @@ class Relay:
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self,
         server: SMTP,
-        session: Session,
+        _session: Session,
         envelope: Envelope,
         address: str,
         options: list[str],
@@ -89,7 +89,7 @@ class Relay:
         return "250 2.1.5 Ok"
 
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
-        self, server: SMTP, session: Session, envelope: Envelope
+        self, server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
         """Take a mail."""
         await self._pass_time()

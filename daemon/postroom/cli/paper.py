@@ -28,6 +28,8 @@ _COLOURS: Final = {
     "retry_scheduled": "yellow",
     "held": "yellow",
     "blocked": "yellow",
+    "removed": "yellow",
+    "active": "green",
     "paused": "yellow",
 }
 _GAP: Final = "  "
@@ -62,6 +64,8 @@ def plain(value: object) -> str:
             return ""
         case bool():
             return "yes" if value else "no"
+        case float():
+            return f"{value:.1f}"
         case list() | tuple():
             return ", ".join(plain(one) for one in value)
         case Mapping():

@@ -1,7 +1,6 @@
 """Looking at the whole: status, stats, events."""
 
-from collections.abc import Iterator, Mapping
-from typing import Final, TypeGuard
+from typing import Final
 
 import click
 
@@ -38,6 +37,14 @@ _EVENTS: Final = (
     column("RECIPIENT", "delivery", "recipient"),
     column("REASON", "delivery", "reason_code"),
     Column("REPLY", _reply),
+)
+
+
+_DEPTHS: Final = (
+    column("MAILBOX", "mailbox"),
+    column("PRIORITY", "priority"),
+    column("DELIVERIES", "depth"),
+    column("LONGEST DUE", "age"),
 )
 
 
@@ -104,23 +111,25 @@ def _daemon_status(desk: Desk) -> int:
 
 
 def _show(found: Json) -> None:
-    """Single values first, then a table for each list; groups of values become dotted names."""
-    flat = dict(_flat(found, ""))
-    facts({name: value for name, value in flat.items() if not _is_table(value)})
-    for name, value in flat.items():
-        if _is_table(value):
-            data(f"\n{plain(name)}")
-            heads = dict.fromkeys(key for row in value for key in row)
-            table(value, [column(head.upper(), head) for head in heads])
+    facts(
+        {
+            "since": short(found["started_at"]),
+            "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
+            "waiting": found["depth"],
+            "longest due": f"{plain(found['oldest_due_age_s'])} s",
+            "outcomes": found["outcomes"],
+        }
+    )
+    rows = [
+        {"mailbox": name, "priority": lane, "depth": depth, **_ages(box, lane)}
+        for name, box in found["mailboxes"].items()
+        for lane, depth in box["depth"].items()
+    ]
+    if rows:
+        data("")
+        table(rows, _DEPTHS)
 
 
-def _flat(value: object, name: str) -> Iterator[tuple[str, object]]:
-    if not isinstance(value, Mapping):
-        yield name, value
-        return
-    for key, one in value.items():
-        yield from _flat(one, f"{name}.{key}" if name else str(key))
-
-
-def _is_table(value: object) -> TypeGuard[list[Json]]:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+def _ages(box: Json, lane: str) -> Json:
+    age_s = dig(box, "oldest_due_age_s", lane)
+    return {} if age_s is None else {"age": f"{plain(age_s)} s"}
