@@ -15,6 +15,7 @@ A file, line by line (blank lines and `#` are for readers):
     ! content                                      it must read the mail's content
     ! early 1000                                   it reads so many bytes of the content
     ! raw 250 ok\\r\\n250 stray\\r\\n                  it writes these bytes
+    ! flood 250 9000                               it writes `250 ` and so many letters, and no end of the line
     ! tls | tls wrong                              it takes up TLS, with a certificate for another name
     ! deaf 0.1 | drop | reset                      it reads nothing for a while; it closes the connection
     ! rest                                         it reads what comes until the client closes: never a terminator
@@ -294,8 +295,9 @@ class _Server:
                     await self._hear(line)
             case "content" | "early":
                 await self._read_content(int(rest or "0"))
-            case "raw":
-                self._writer.write(_bytes(rest))
+            case "raw" | "flood":
+                count = int(rest.partition(" ")[2]) if word == "flood" else 0
+                self._writer.write(_bytes(rest) if not count else rest[:4].encode() + b"x" * count)
             case "tls":
                 context = self._authority.server("other.example" if rest else "127.0.0.1")
                 with contextlib.suppress(OSError):

@@ -12,6 +12,7 @@ Known limits: up to the login replies are read by aiosmtplib, which takes the la
 import asyncio
 import base64
 import contextlib
+import os
 import socket
 import ssl
 from collections.abc import Awaitable
@@ -96,7 +97,7 @@ class Dialer:
                 await asyncio.get_running_loop().sock_connect(sock, place)
         except OSError as error:  # TimeoutError is one
             sock.close()
-            text = error.strerror or "no answer in time"
+            text = os.strerror(error.errno) if error.errno else "no answer in time"
             fault = RelayFault(Stage.CONNECT, f"{place[0]!s} port {self._relay.port}: {text}")
         except BaseException:
             sock.close()

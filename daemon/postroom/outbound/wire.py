@@ -7,6 +7,8 @@ asks for: `final`. A connection that is lost answers every open question with a 
 """
 
 import asyncio
+import os
+import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -226,5 +228,6 @@ class Wire(asyncio.Protocol):
 
 def _describe(error: Exception) -> str:
     """A safe line about a transport's error."""
-    text = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-    return f"connection lost: {text}"
+    if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError):
+        return f"connection lost: {os.strerror(error.errno)}"
+    return f"connection lost: {type(error).__name__}"
