@@ -282,7 +282,7 @@ async def test_a_pause_holds_a_mailbox_until_it_is_resumed() -> None:
         number = run.store.add("box")
         await run.run(3600, step=60)
         assert run.store.state(number) is PENDING
-        assert ("postponed", number, "hold") in run.told.lines
+        assert ("waited", "box", "hold") in run.told.lines
         run.dispatcher.committed([MailboxPaused("box", is_paused=False)])
         await settle()
         assert run.store.state(number) is SENT_STATE

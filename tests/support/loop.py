@@ -4,8 +4,10 @@ import asyncio
 import bisect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Self
 
+from postroom.core.admit import Wait
 from postroom.core.body import Body
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import WAITING, DeliveryState
@@ -305,19 +307,22 @@ class Told:
 
     lines: list[tuple[object, ...]] = field(default_factory=list)
 
-    def started(self, started: Started, waited_us: int) -> None:
-        self.lines.append(("started", started.number, waited_us))
+    def started(self, started: Started, row: WaitingRow, at: Instant) -> None:
+        self.lines.append(("started", started.number, at - row.due_at))
 
     def stopped(self, started: Started, stopped: MarkStopped) -> None:
         self.lines.append(("stopped", started.number, stopped.reason_code))
 
     def ended(
-        self, started: Started, outcome: Outcome, state: DeliveryState, took_us: int, relay_id: str
+        self, started: Started, outcome: Outcome, state: DeliveryState, took: timedelta
     ) -> None:
         self.lines.append(("ended", started.number, state))
 
-    def postponed(self, row: WaitingRow, gate: str, until: Instant | None) -> None:
-        self.lines.append(("postponed", row.number, gate))
+    def waited(self, mailbox_id: str, wait: Wait) -> None:
+        self.lines.append(("waited", mailbox_id, wait.gate.name))
+
+    def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
+        self.lines.append(("relay_faulted", relay_id, fault.detail))
 
     def breaker_moved(self, scope: str, id_: str, before: Breaker, after: Breaker) -> None:
         self.lines.append(("breaker", scope, id_, after.state, after.reason))
@@ -328,8 +333,8 @@ class Told:
     def expired(self, count: int) -> None:
         self.lines.append(("expired", count))
 
-    def store_refused(self, what: str, detail: str) -> None:
-        self.lines.append(("store_refused", what))
+    def store_refused(self, error: Exception) -> None:
+        self.lines.append(("store_refused", str(error)))
 
 
 @dataclass(slots=True)

@@ -122,8 +122,7 @@ class Dispatcher:
         candidate = line.choose(now)
         if candidate is None:
             if line.waits is not None:
-                row, wait = line.waits
-                self._account.postponed(row, wait.gate.name, wait.blocked.until)
+                self._account.waited(line.world.mailbox.mailbox.id, line.waits)
             return False
         mailbox_id = candidate.feed.mailbox_id
         self._turns.remove(mailbox_id)
@@ -160,7 +159,7 @@ class Dispatcher:
         except StoreBroken:
             raise
         except StoreError as problem:
-            self._account.store_refused("read", str(problem))
+            self._account.store_refused(problem)
             feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
         else:
             feed.end_read(rows, self._clock.now(), self._flights.taken)
@@ -185,7 +184,7 @@ class Dispatcher:
         except StoreBroken:
             raise
         except StoreError as problem:
-            self._account.store_refused("expire", str(problem))
+            self._account.store_refused(problem)
         finally:
             self._is_expiring = False
 

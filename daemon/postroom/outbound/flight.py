@@ -6,6 +6,7 @@ is stored; meanwhile no new mark is made (`outbound/backlog`).
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Final
 
 from postroom.core.delivery import WAITING, DeliveryState
@@ -14,7 +15,7 @@ from postroom.core.world import Reservation, World
 from postroom.outbound.attempt import Attempts, Ended
 from postroom.outbound.judge import Judge
 from postroom.ports.account import Account
-from postroom.ports.errors import StoreBroken, StoreError
+from postroom.ports.errors import RelayFault, StoreBroken, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.looping import Bucket, Outcome, Start, Started, WaitingRow
 from postroom.ports.outbox import LoopStore
@@ -107,11 +108,11 @@ class Flights:
         except StoreBroken:
             raise
         except StoreError as problem:
-            self._account.store_refused("start", str(problem))
+            self._account.store_refused(problem)
             await self._clock.sleep(STORE_AGAIN_S)
             return None
         if started is not None:
-            self._account.started(started, max(0, now.at - row.due_at))
+            self._account.started(started, row, now.at)
         return started
 
     async def _attempt(
@@ -136,9 +137,12 @@ class Flights:
             self._account.stopped(started, ended.stopped)
             is_waiting = ended.stopped.state in WAITING
             return (self._clock.now() if is_waiting else None), True
+        if ended.fault is not None:
+            self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
         state = await self._keep(outcome)
-        self._account.ended(started, outcome, state, self._clock.monotonic() - began, relay_id)
+        took = timedelta(microseconds=self._clock.monotonic() - began)
+        self._account.ended(started, outcome, state, took)
         return (outcome.due_at if state in WAITING else None), ended.reached_mail
 
     def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
@@ -156,7 +160,7 @@ class Flights:
                     raise
                 except StoreError as problem:
                     self._backlog.refused(outcome.number)
-                    self._account.store_refused("outcome", str(problem))
+                    self._account.store_refused(problem)
                     await self._clock.sleep(STORE_AGAIN_S)
         finally:
             self._backlog.end(outcome.number)

@@ -58,7 +58,7 @@ class Line:
         self.world = world
         self.expired: list[WaitingRow] = []
         self.wake_at: Instant | None = None
-        self.waits: tuple[WaitingRow, Wait] | None = None
+        self.waits: Wait | None = None
         self._wheel = Wheel()
         self._feeds: dict[tuple[Lane, str | None], Feed] = {}
 
@@ -129,7 +129,7 @@ class Line:
                     return Candidate(feed, queue)
                 self._wake_by(answer.blocked.until)
                 if self.waits is None and answer.gate.name not in ORDINARY:
-                    self.waits = queue[0], answer
+                    self.waits = answer
                 if answer.gate.name == "precondition":
                     self.expired.append(feed.pop(queue))
                 elif answer.gate.reach is Reach.DOMAIN and feed.domain is None:

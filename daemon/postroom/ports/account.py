@@ -1,18 +1,21 @@
 """Who is told what the loop decided: the decision log and the signals. Nothing here may raise or wait."""
 
+from datetime import timedelta
 from typing import Protocol
 
+from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
+from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
 
 class Account(Protocol):
     """Every decision of the delivery loop, with its reason."""
 
-    def started(self, started: Started, waited_us: int) -> None:
-        """An attempt began; the delivery had been due for `waited_us` microseconds."""
+    def started(self, started: Started, row: WaitingRow, at: Instant) -> None:
+        """An attempt at this row began."""
         ...
 
     def stopped(self, started: Started, stopped: MarkStopped) -> None:
@@ -20,17 +23,21 @@ class Account(Protocol):
         ...
 
     def ended(
-        self, started: Started, outcome: Outcome, state: DeliveryState, took_us: int, relay_id: str
+        self, started: Started, outcome: Outcome, state: DeliveryState, took: timedelta
     ) -> None:
-        """An attempt ended and its outcome is stored; it took `took_us` microseconds from its start."""
+        """An attempt ended after `took`, and its outcome is stored."""
         ...
 
-    def postponed(self, row: WaitingRow, gate: str, until: Instant | None) -> None:
-        """The head of a queue is held back by this gate."""
+    def waited(self, mailbox_id: str, wait: Wait) -> None:
+        """A gate holds back what this mailbox could send next."""
+        ...
+
+    def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
+        """A connection could not be made, or was lost."""
         ...
 
     def breaker_moved(self, scope: str, id_: str, before: Breaker, after: Breaker) -> None:
-        """The breaker of a relay or mailbox (`scope` says which) opened, was probed or closed."""
+        """The breaker of a `relay` or `mailbox` (`scope`) opened, was probed or closed."""
         ...
 
     def domain_paused(self, pause: DomainPause) -> None:
@@ -41,6 +48,6 @@ class Account(Protocol):
         """So many waiting deliveries ended because their time was over."""
         ...
 
-    def store_refused(self, what: str, detail: str) -> None:
+    def store_refused(self, error: Exception) -> None:
         """The store could not take something; it is going to be tried again."""
         ...

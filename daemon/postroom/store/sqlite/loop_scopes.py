@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
+from postroom.core.breaker import Breaker
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
-from postroom.ports.looping import Breaker, Bucket, DomainPause, LoopState, ScopeState
+from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
 
 
 MAILBOX_SCOPE: Final = "m:"
