@@ -207,6 +207,8 @@ def test_a_user_whom_the_kernel_can_not_name_is_nobody(open_folder: Path) -> Non
 
 
 def test_a_tcp_connection_has_no_peer() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with socket.create_connection(server.getsockname()) as client:
-            assert find_peer(client) is None
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        assert find_peer(client) is None

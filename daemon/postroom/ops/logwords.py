@@ -36,6 +36,13 @@ class Decision(StrEnum):
     DROP = "drop"
 
 
+class Scope(StrEnum):
+    """Whose breaker."""
+
+    MAILBOX = "mailbox"
+    RELAY = "relay"
+
+
 class LogEvent(StrEnum):
     """What can be said."""
 
@@ -58,6 +65,7 @@ class LogEvent(StrEnum):
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
     DELIVERIES_EXPIRED = "deliveries.expired"
+    QUEUE_WAITED = "queue.waited"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_STORMED = "breaker.stormed"
     BREAKER_CLOSED = "breaker.closed"
@@ -72,7 +80,7 @@ class LogEvent(StrEnum):
     LIBRARY_WARNED = "library.warned"
 
 
-_DELIVERY: Final = (
+_ABOUT: Final = (
     "job_id",
     "delivery_id",
     "trace_id",
@@ -81,14 +89,21 @@ _DELIVERY: Final = (
     "recipient_hash",
     "priority",
     "attempt",
+)
+_DELIVERY: Final = (
+    *_ABOUT,
     "decision",
     "reason_code",
+    "why",
     "stage",
     "reply_code",
     "enhanced_status",
     "reply_text",
     "next_attempt_at",
 )
+_JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
+_BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
+_FAULT: Final = ("error", "detail", "trace")
 
 FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DAEMON_STARTED: ("version", "pid", "state_dir", "mailboxes"),
@@ -102,32 +117,24 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DAEMON_READY: ("took_s",),
     LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
     LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
-    LogEvent.DAEMON_FAILED: ("error", "detail"),
+    LogEvent.DAEMON_FAILED: _FAULT,
     LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s"),
-    LogEvent.JOB_ACCEPTED: (
-        "job_id",
-        "trace_id",
-        "mailbox_id",
-        "priority",
-        "deliveries",
-        "already",
-        "suppressed",
-        "uid",
-    ),
-    LogEvent.JOB_REPLAYED: ("job_id", "trace_id", "mailbox_id", "uid"),
-    LogEvent.DELIVERY_STARTED: _DELIVERY,
+    LogEvent.JOB_ACCEPTED: (*_JOB, "priority", "queued", "already", "suppressed"),
+    LogEvent.JOB_REPLAYED: (*_JOB, "is_expired"),
+    LogEvent.DELIVERY_STARTED: (*_ABOUT, "decision"),
     LogEvent.DELIVERY_SENT: (*_DELIVERY, "relay_message_id"),
     LogEvent.DELIVERY_DEFERRED: _DELIVERY,
-    LogEvent.DELIVERY_POSTPONED: (*_DELIVERY, "gate", "like_it"),
+    LogEvent.DELIVERY_POSTPONED: (*_DELIVERY, "unlogged"),
     LogEvent.DELIVERY_FAILED: _DELIVERY,
     LogEvent.DELIVERY_UNCERTAIN: _DELIVERY,
     LogEvent.DELIVERY_HELD: _DELIVERY,
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
-    LogEvent.BREAKER_OPENED: ("scope", "id", "reason", "faults_in_row", "probe_at"),
-    LogEvent.BREAKER_STORMED: ("scope", "id", "reason", "faults_in_row", "probe_at"),
-    LogEvent.BREAKER_CLOSED: ("scope", "id", "reason"),
+    LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
+    LogEvent.BREAKER_OPENED: _BREAKER,
+    LogEvent.BREAKER_STORMED: _BREAKER,
+    LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
     LogEvent.DOMAIN_PAUSED: ("mailbox_id", "domain", "reason_code", "until_at"),
     LogEvent.RELAY_FAULTED: (
         "relay_id",
@@ -135,24 +142,25 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "reply_code",
         "enhanced_status",
         "detail",
-        "like_it",
+        "unlogged",
     ),
     LogEvent.MAILBOX_PAUSED: ("mailbox_id", "reason", "uid"),
     LogEvent.MAILBOX_RESUMED: ("mailbox_id", "uid"),
-    LogEvent.STORE_REFUSED: ("error", "detail", "like_it"),
+    LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
     LogEvent.RETENTION_REMOVED: ("jobs", "events", "files"),
-    LogEvent.PEER_REFUSED: ("uid", "reason", "like_it"),
-    LogEvent.REQUEST_FAILED: ("method", "path", "error", "detail"),
-    LogEvent.LIBRARY_WARNED: ("logger", "detail", "error", "like_it"),
+    LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
+    LogEvent.REQUEST_FAILED: ("call", *_FAULT),
+    LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
 }
 
-LEVELS: Final[dict[LogEvent, LogLevel]] = {
+_LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DAEMON_FAILED: LogLevel.ERROR,
     LogEvent.WATCHDOG_WITHHELD: LogLevel.ERROR,
     LogEvent.DELIVERY_STARTED: LogLevel.DEBUG,
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,
     LogEvent.BREAKER_STORMED: LogLevel.ERROR,
     LogEvent.DOMAIN_PAUSED: LogLevel.WARNING,
@@ -163,4 +171,8 @@ LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,
     LogEvent.LIBRARY_WARNED: LogLevel.WARNING,
 }
-"""Events above or below `info`; every other one is `info`."""
+
+
+def level_of(event: LogEvent) -> LogLevel:
+    """Info = a decision, debug = its steps, warning = somebody should look, error = we failed or mail stands still."""
+    return _LEVELS.get(event, LogLevel.INFO)
