@@ -11,7 +11,6 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.core.job import Address, Copies, Field, Job, OnDuplicate, Problem, Recipient
 from postroom.core.mailbox import Lane, Mailbox
-from postroom.core.reason import ReasonCode
 from postroom.core.record import (
     DeliveryRecord,
     EventRecord,
@@ -23,7 +22,6 @@ from postroom.core.record import (
     StagedRecord,
     SuppressionRecord,
 )
-from postroom.core.status import job_status
 from postroom.ports.accepting import AcceptedDelivery
 from postroom.ports.desk import (
     Actor,
@@ -46,13 +44,13 @@ from postroom.ports.loop import (
     Stats,
 )
 from postroom.ports.submitting import (
-    Refused,
     RefusalCode,
     RefusalKind,
+    Refused,
     Repeated,
+    SubmitResult,
     Submitted,
     SubmittedDelivery,
-    SubmitResult,
 )
 from postroom.ports.uploads import Upload, UploadTooLarge
 
