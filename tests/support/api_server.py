@@ -1,6 +1,7 @@
 """The API on a Unix socket in a test's directory, with fakes behind it, and a client that talks to it."""
 
 import asyncio
+import io
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -66,6 +67,8 @@ class Api:
         """One request; `body` goes out as JSON, `data` as it is."""
         if body is not None:
             more["data"] = json.dumps(body).encode()
+        if isinstance(more.get("data"), bytes):
+            more["data"] = io.BytesIO(more["data"])
         async with self.session.request(method, f"http://localhost{path}", **more) as answer:
             content = await answer.read()
             return Said(answer.status, {k.lower(): v for k, v in answer.headers.items()}, content)

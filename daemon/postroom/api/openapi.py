@@ -93,9 +93,15 @@ def _path_parameters(route: Route) -> list[Schema]:
 def _query_parameters(query: Schema) -> list[Schema]:
     needed = query.get("required", [])
     return [
-        {"name": name, "in": "query", "required": name in needed, "schema": schema}
+        {"name": name, "in": "query", "required": name in needed, "schema": _without_null(schema)}
         for name, schema in query["properties"].items()
     ]
+
+
+def _without_null(schema: Schema) -> Schema:
+    """A query parameter is there or not, never null."""
+    kinds = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
+    return kinds[0] if len(kinds) == 1 else schema
 
 
 def _request(route: Route, by_shape: dict[Any, Schema]) -> Schema:

@@ -13,6 +13,8 @@ from postroom.core.address import read_address
 from postroom.core.ids import Kind, base32, decode_id
 from postroom.core.instant import Instant, later, parse_instant
 from postroom.core.job import Address
+from postroom.core.words import pointer as to_pointer
+from postroom.core.words import shown
 
 
 Q = TypeVar("Q", bound=Asked)
@@ -23,7 +25,8 @@ _MISSING: Final = re.compile(r"(?s)Object missing required field `(.*)`")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _AGO: Final = re.compile(r"(\d{1,9})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_KEY_LENGTH: Final = 64
+# The library repeats what it was given.
+_SENTENCE: Final = 200
 # No call has a tenth of these.
 _PARAMETERS: Final = 100
 
@@ -50,9 +53,16 @@ def decode_query(raw: str, wanted: type[Q]) -> Q | Refusal:
     if len(given) < len(pairs):
         return invalid("", "A parameter is given more than once.")
     try:
-        return msgspec.convert(given, wanted, strict=False)
+        found = msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as fault:
         return _refusal(str(fault))
+    # The library takes the text "null" for nothing at all; a query has no nothing but leaving it out.
+    lost = next((name for name in given if getattr(found, name) is None), None)
+    return (
+        found
+        if lost is None
+        else invalid(to_pointer(lost), "This value is not one of those allowed.")
+    )
 
 
 def read_instant(text: str, pointer: str) -> Instant | Refusal:
@@ -88,6 +98,14 @@ def fold_address(text: str, pointer: str) -> str | Refusal:
     return found.key if isinstance(found, Address) else invalid(pointer, found)
 
 
+def fold_domain(text: str | None, pointer: str) -> str | Refusal | None:
+    """A recipient domain as it is stored, lower-case A-labels."""
+    if text is None:
+        return None
+    found = read_address(f"x@{text}")
+    return found.domain if isinstance(found, Address) else invalid(pointer, "This is no domain.")
+
+
 def read_id(kind: Kind, text: str | None) -> int | None:
     """The number behind an id whose form was checked before."""
     return None if text is None else decode_id(kind, text)
@@ -96,17 +114,12 @@ def read_id(kind: Kind, text: str | None) -> int | None:
 def _refusal(text: str) -> Refusal:
     found = _WHERE.fullmatch(text)
     what, where = (found[1], found[2]) if found else (text, "")
-    pointer = "".join(_pointer(step[1] or step[2]) for step in _STEP.finditer(where))
+    pointer = "".join(to_pointer(step[1] or step[2]) for step in _STEP.finditer(where))
     unknown, missing = _UNKNOWN.fullmatch(what), _MISSING.fullmatch(what)
     if unknown is not None:
         return invalid(
-            pointer + _pointer(unknown[1]), "There is no such field.", Code.UNKNOWN_FIELD
+            pointer + to_pointer(unknown[1]), "There is no such field.", Code.UNKNOWN_FIELD
         )
     if missing is not None:
-        return invalid(pointer + _pointer(missing[1]), "This field is needed.")
-    return invalid(pointer, what.replace("`", "") + ".")
-
-
-def _pointer(name: str) -> str:
-    shown = "".join(c if c.isprintable() else "?" for c in name[:_KEY_LENGTH])
-    return "/" + shown.replace("~", "~0").replace("/", "~1")
+        return invalid(pointer + to_pointer(missing[1]), "This field is needed.")
+    return invalid(pointer, shown(what.replace("`", ""), _SENTENCE) + ".")

@@ -17,11 +17,15 @@ from postroom.ports.uploads import Uploads
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much and how long: bytes of a body, of a batch, and the time in which a body must be here."""
+    """How much and how long: bytes of a body, of a batch, and the time in which a body must be here.
+
+    `linger`: how long bytes that nobody wants are read off after an answer, so that the client gets to read it.
+    """
 
     body_bytes: int = 1 << 20
     batch_bytes: int = 8 << 20
     body_time: timedelta = timedelta(seconds=60)
+    linger: timedelta = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,6 @@ from postroom.api.routes.every import ROUTES
 from postroom.api.routing import Table
 
 
-# `lingering_time`: how long bytes that nobody wants are read off after an answer, so that the client gets to read it.
-_SETTINGS: Final[dict[str, Any]] = {
-    "access_log": None,
-    "auto_decompress": False,
-    "lingering_time": 2.0,
-}
 # A waiting reader is told to go within this; a handler that takes longer is cancelled.
 _SHUTDOWN_S: Final = 5.0
 _INTERNAL: Final = 500
@@ -66,7 +60,7 @@ class _Connection(web.RequestHandler):
     """One connection, and who is at its other end: asked once, as the kernel took it down at connect(2)."""
 
     def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(server, loop=loop, **_SETTINGS)
+        super().__init__(server, loop=loop, **server.settings)
         self._principal = server.parts.principal
         self.uid: int | None = None
 
@@ -96,6 +90,11 @@ class _Server(web.Server):
     def __init__(self, door: Door, parts: Parts) -> None:
         super().__init__(self._answer, handler_cancellation=True)
         self.parts: Final = parts
+        self.settings: Final[dict[str, Any]] = {
+            "access_log": None,
+            "auto_decompress": False,
+            "lingering_time": parts.bounds.linger.total_seconds(),
+        }
         self._door = door
 
     def __call__(self) -> web.RequestHandler:  # type: ignore[explicit-override]

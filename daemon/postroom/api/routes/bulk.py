@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from postroom.api.parsing import read_since
 from postroom.api.problems import Code, Refusal, invalid
-from postroom.api.requests import Asked, Bulk, BulkResolve
-from postroom.api.routes.deliveries import TWO_FILTERS, has_two_filters
+from postroom.api.requests import Asked, Bulk, BulkFilter, BulkResolve
+from postroom.api.routes.deliveries import read_filter
 from postroom.api.routing import Answer, Call, Result, Route
 from postroom.api.shapes import BulkAnswer
 from postroom.ports.desk import BulkResult, DeliveryFilter
@@ -52,13 +51,9 @@ async def resolve_all(call: Call[Asked, BulkResolve]) -> Result:
 
 def _filter(call: Call[Asked, Bulk] | Call[Asked, BulkResolve]) -> DeliveryFilter | Refusal:
     asked = call.body.filter
-    since = read_since(asked.since, call.parts.clock.now(), "/filter/since")
-    if isinstance(since, Refusal):
-        return since
-    wanted = DeliveryFilter(asked.mailbox_id, asked.state, asked.reason_code, asked.domain, since)
-    if wanted == DeliveryFilter():
+    if asked == BulkFilter():
         return invalid("/filter", "An empty filter would meet everything: name at least one thing.")
-    return TWO_FILTERS if has_two_filters(wanted) else wanted
+    return read_filter(asked, call.parts.clock.now(), "/filter")
 
 
 def _told(result: BulkResult) -> Answer:

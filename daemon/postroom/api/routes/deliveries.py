@@ -2,14 +2,15 @@
 
 from typing import Final
 
-from postroom.api.parsing import read_cursor, read_since
+from postroom.api.parsing import fold_domain, read_cursor, read_since
 from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render import render_deliveries, render_delivery, render_explanation
-from postroom.api.requests import Asked, DeadQuery, DeliveryQuery, Resolve
+from postroom.api.requests import Asked, BulkFilter, DeadQuery, DeliveryQuery, Resolve
 from postroom.api.routes.jobs import wrong_state
 from postroom.api.routing import Answer, Call, Content, Result, Route
 from postroom.api.shapes import Delivery, DeliveryList, Explanation
 from postroom.core.ids import Kind, decode_id
+from postroom.core.instant import Instant
 from postroom.core.record import DeliveryRecord
 from postroom.ports.desk import DeliveryFilter, WrongState
 
@@ -47,12 +48,9 @@ async def get_raw(call: Call[Asked, None]) -> Result:
 async def list_deliveries(call: Call[DeliveryQuery, None]) -> Result:
     """A page of deliveries."""
     asked = call.query
-    since = read_since(asked.since, call.parts.clock.now())
-    if isinstance(since, Refusal):
-        return since
-    wanted = DeliveryFilter(asked.mailbox_id, asked.state, asked.reason_code, asked.domain, since)
-    if has_two_filters(wanted):
-        return TWO_FILTERS
+    wanted = read_filter(asked, call.parts.clock.now())
+    if isinstance(wanted, Refusal):
+        return wanted
     cursor = read_cursor(asked.cursor)
     page = await call.parts.reader.find_deliveries(wanted, cursor, asked.limit)
     return Answer(render_deliveries(page))
@@ -95,14 +93,19 @@ def _moved(found: DeliveryRecord | WrongState | None) -> Result:
             return Answer(render_delivery(found))
 
 
-TWO_FILTERS: Final = Refusal(
-    Code.FILTER_COMBINATION, "More than one of state, reason_code and domain."
-)
-
-
-def has_two_filters(wanted: DeliveryFilter) -> bool:
-    """Whether more is asked than one index can answer."""
-    return sum(one is not None for one in (wanted.state, wanted.reason_code, wanted.domain)) > 1
+def read_filter(
+    asked: DeliveryQuery | BulkFilter, now: Instant, base: str = ""
+) -> DeliveryFilter | Refusal:
+    """Which deliveries are asked for; `base` is the pointer to the filter in a body."""
+    since = read_since(asked.since, now, f"{base}/since")
+    if isinstance(since, Refusal):
+        return since
+    domain = fold_domain(asked.domain, f"{base}/domain")
+    if isinstance(domain, Refusal):
+        return domain
+    if sum(one is not None for one in (asked.state, asked.reason_code, domain)) > 1:
+        return Refusal(Code.FILTER_COMBINATION, "More than one of state, reason_code and domain.")
+    return DeliveryFilter(asked.mailbox_id, asked.state, asked.reason_code, domain, since)
 
 
 ROUTES: Final = (

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Final
 
-from postroom.api.parsing import read_cursor, read_id, read_instant, read_since
+from postroom.api.parsing import fold_address, read_cursor, read_id, read_instant, read_since
 from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render import render_cancelled, render_job, render_jobs
 from postroom.api.requests import Asked, JobQuery, JobRequest, JobWait, Reschedule
@@ -61,11 +61,14 @@ async def list_jobs(call: Call[JobQuery, None]) -> Result:
     since = read_since(asked.since, call.parts.clock.now())
     if isinstance(since, Refusal):
         return since
+    recipient = None if asked.recipient is None else fold_address(asked.recipient, "/recipient")
+    if isinstance(recipient, Refusal):
+        return recipient
     wanted = JobFilter(
         mailbox_id=asked.mailbox_id,
         status=asked.status,
         thread_number=read_id(Kind.THREAD, asked.thread_id),
-        recipient=asked.recipient,
+        recipient=recipient,
         trace_id=asked.trace_id,
         conversation_id=asked.conversation_id,
         idempotency_key=asked.idempotency_key,
