@@ -83,6 +83,12 @@ class Pool:
         self._leaving: set[asyncio.Future[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self._in_use = 0
+
+    @property
+    def connections(self) -> int:
+        """Open connections, in use and idle."""
+        return self._in_use + len(self._idle)
 
     async def borrow(self) -> RelaySession:
         """The session that was idle for the shortest time, or a new one.
@@ -93,15 +99,19 @@ class Pool:
             session = self._idle.pop().session
             session.connection.wire.on_lost = None
             if session.connection.wire.is_idle:
+                self._in_use += 1
                 return session
             self._leave(session)
-        return Session(self._dialer, self._timeouts, await self._dialer.dial())
+        session = Session(self._dialer, self._timeouts, await self._dialer.dial())
+        self._in_use += 1
+        return session
 
     def give_back(self, session: RelaySession, *, is_reusable: bool) -> None:
         """Keep it for the next, or close it."""
         if not isinstance(session, Session):
             msg = "not a session of this pool"
             raise TypeError(msg)
+        self._in_use -= 1
         wire = session.connection.wire
         is_worn = session.transactions >= self._relay.max_per_connection
         if self._is_closed or is_worn or not is_reusable or not wire.is_idle:
