@@ -78,6 +78,7 @@ class Desk(RuleBasedStateMachine):
         rows = self.conn.execute("SELECT number, state FROM delivery ORDER BY number")
         return [row["number"] for row in rows if row["state"] in states]
 
+    @precondition(lambda self: len(self.numbers(*S)) < FEW)
     @rule(
         mailbox=st.sampled_from(MAILBOXES),
         count=st.integers(1, 3),
@@ -252,4 +253,4 @@ class Desk(RuleBasedStateMachine):
 
 
 TestDesk = Desk.TestCase
-TestDesk.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestDesk.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
