@@ -32,6 +32,8 @@ MAILBOXES = ("support", "reports")
 AGEING = (JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.PARTIAL, JobStatus.FAILED)
 OUTCOMES = (S.SENT, S.FAILED, S.UNCERTAIN, S.RETRY_SCHEDULED, S.PENDING)
 
+FEW = 4  # so that long lives happen to each
+
 _START = (
     f"UPDATE delivery SET state = 'sending', claim = claim + 1 WHERE number = ? RETURNING {MOVED}"  # noqa: S608
 )
