@@ -23,7 +23,7 @@ from postroom.store.sqlite.reads_deliveries import count_by_state
 from postroom.store.sqlite.retention_jobs import Closing, Removing, find_old
 from postroom.store.sqlite.transition import MOVED, Step, record
 from postroom.store.sqlite.unit import Unit
-from support.desk_store import ANN, NOW, memory, put_job, run
+from support.desk_store import ANN, NOW, memory, one, put_job, run
 
 
 S = DeliveryState
@@ -76,6 +76,9 @@ class Desk(RuleBasedStateMachine):
         self.told(changes)
         return value
 
+    def state(self, number: int) -> S:
+        return S(one(self.conn, number)["state"])
+
     def numbers(self, *states: S) -> list[int]:
         rows = self.conn.execute("SELECT number, state FROM delivery ORDER BY number")
         return [row["number"] for row in rows if row["state"] in states]
@@ -104,67 +107,47 @@ class Desk(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: self.numbers(*WAITING))
-    @rule(
-        pick=st.data(),
-        outcome=st.sampled_from(OUTCOMES),
-        is_marked=st.booleans(),
-        ends=st.booleans(),
-    )
-    def attempt(self, pick: st.DataObject, outcome: S, *, is_marked: bool, ends: bool) -> None:
+    @rule(pick=st.data(), is_marked=st.booleans())
+    def start(self, pick: st.DataObject, *, is_marked: bool) -> None:
         number = pick.draw(st.sampled_from(self.numbers(*WAITING)))
-        before = S(
-            self.conn.execute("SELECT state FROM delivery WHERE number = ?", (number,)).fetchone()[
-                0
-            ]
-        )
+        before = self.state(number)
         row = self.conn.execute(_START, (number,)).fetchone()
         self.told(record(self.conn, row, Step(before, S.SENDING, self.tick(), "loop")))
         if is_marked:
             self.conn.execute(_MARK, (self.now, number))
-        if ends and (is_marked or outcome is not S.UNCERTAIN):
-            self.finish(number, outcome)
-
-    def finish(self, number: int, outcome: S) -> None:
-        settled = outcome not in UNSETTLED
-        due, ended = (None, self.now) if settled else (self.now, None)
-        row = self.conn.execute(_FINISH, (outcome, due, ended, number)).fetchone()
-        self.told(record(self.conn, row, Step(S.SENDING, outcome, self.tick(), "loop")))
 
     @precondition(lambda self: self.numbers(S.SENDING))
     @rule(pick=st.data(), outcome=st.sampled_from(OUTCOMES))
-    def answer(self, pick: st.DataObject, outcome: S) -> None:
+    def finish(self, pick: st.DataObject, outcome: S) -> None:
         number = pick.draw(st.sampled_from(self.numbers(S.SENDING)))
-        marked = self.conn.execute(
-            "SELECT marked_at FROM delivery WHERE number = ?", (number,)
-        ).fetchone()[0]
-        self.finish(number, S.PENDING if outcome is S.UNCERTAIN and marked is None else outcome)
+        if outcome is S.UNCERTAIN:
+            self.conn.execute(_MARK, (self.now, number))
+        due, ended = (self.now, None) if outcome in UNSETTLED else (None, self.now)
+        row = self.conn.execute(_FINISH, (outcome, due, ended, number)).fetchone()
+        self.told(record(self.conn, row, Step(S.SENDING, outcome, self.tick(), "loop")))
 
     @precondition(lambda self: self.numbers(*S))
     @rule(pick=st.data())
     def cancel(self, pick: st.DataObject) -> None:
         number = pick.draw(st.sampled_from(self.numbers(*S)))
         (answer,) = self.do(Cancelling((number,), ANN, self.tick()))
-        state = self.conn.execute(
-            "SELECT state FROM delivery WHERE number = ?", (number,)
-        ).fetchone()[0]
+        state = self.state(number)
         assert (state == "cancelled") == (answer.answer is CancelAnswer.CANCELLED)
         assert (state == "uncertain") == (answer.answer is CancelAnswer.UNCERTAIN)
 
-    @precondition(lambda self: self.numbers(*S))
+    @precondition(lambda self: self.numbers(S.FAILED))
     @rule(pick=st.data())
     def retry(self, pick: st.DataObject) -> None:
-        number = pick.draw(st.sampled_from(self.numbers(*S)))
-        is_failed = number in self.numbers(S.FAILED)
+        number = pick.draw(st.sampled_from(self.numbers(S.FAILED)))
         answer = self.do(Retrying(number, ANN, self.tick()))
-        assert is_failed or isinstance(answer, WrongState)
+        assert isinstance(answer, WrongState) == (self.state(number) is S.FAILED)
 
-    @precondition(lambda self: self.numbers(*S))
+    @precondition(lambda self: self.numbers(S.UNCERTAIN))
     @rule(pick=st.data(), verdict=st.sampled_from(Verdict))
     def resolve(self, pick: st.DataObject, verdict: Verdict) -> None:
-        number = pick.draw(st.sampled_from(self.numbers(*S)))
-        is_doubtful = number in self.numbers(S.UNCERTAIN)
+        number = pick.draw(st.sampled_from(self.numbers(S.UNCERTAIN)))
         answer = self.do(Resolving(number, ANN, self.tick(), verdict))
-        assert is_doubtful or isinstance(answer, WrongState)
+        assert isinstance(answer, WrongState) == (self.state(number) is S.UNCERTAIN)
 
     @precondition(lambda self: self.accepted)
     @rule(job=st.integers(1, 5), ahead=st.integers(-5, 50))
