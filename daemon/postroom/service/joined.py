@@ -16,7 +16,7 @@ from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
-from postroom.outbound.compose import SpoolComposer
+from postroom.outbound.compose import SpoolComposer, StoredMessages
 from postroom.outbound.dispatch import Dispatcher
 from postroom.outbound.flight import Flights
 from postroom.outbound.judge import Judge
@@ -25,7 +25,6 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
-from postroom.service.messages import MessagesView
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
 from postroom.service.way import Way
@@ -94,7 +93,7 @@ async def join(
         uploads=staging,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
         signals=SignalsView(outbox, depth, signals, way, clock),
-        messages=MessagesView(outbox.reader, composer),
+        messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
         kept=Kept(group),

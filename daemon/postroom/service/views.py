@@ -168,7 +168,6 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         due_at=due_at,
         state=delivery.state,
         not_after=delivery.not_after,
-        expires_at=None,
         has_attachments=delivery.has_attachments,
         is_suspect=delivery.crashes >= SUSPECT_AFTER,
     )
