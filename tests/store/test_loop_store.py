@@ -10,7 +10,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ports.changes import JobChanged, RowsGone, RowsWaiting, StateMoved
+from postroom.ports.changes import JobChanged, RowsWaiting, StateMoved
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
     Breaker,
@@ -111,16 +111,14 @@ async def test_memory_hears_of_every_step(tmp_path: Path) -> None:
         await outbox.loop.mark(number, 1, NOON)
         later = Instant(NOON + SECOND)
         await outbox.loop.finish(outcome_of(number, 1, S.RETRY_SCHEDULED, due_at=later))
-        await outbox.loop.start(start_of(number))
+        await outbox.loop.start(start_of(number, later))
         await outbox.loop.finish(outcome_of(number, 2, S.FAILED, reason_code=ReasonCode.EXPIRED))
     lane = Lane.STANDARD
     assert listener.heard == [
         StateMoved("support", lane, S.PENDING, S.SENDING, None, 1),
-        RowsGone((number,)),
         StateMoved("support", lane, S.SENDING, S.RETRY_SCHEDULED, None, 1),
         RowsWaiting("support", lane, later, "example.com"),
         StateMoved("support", lane, S.RETRY_SCHEDULED, S.SENDING, None, 1),
-        RowsGone((number,)),
         StateMoved("support", lane, S.SENDING, S.FAILED, ReasonCode.EXPIRED, 1),
         JobChanged(1),
     ]
