@@ -4,10 +4,10 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.mail import attached, job, parsed, wire
 
 from postroom.core.job import Address
 from postroom.core.mailbox import Mailbox
+from support.mail import attached, job, parsed, wire
 
 
 LINE = st.text(
@@ -128,12 +128,15 @@ def test_text_alone_arrives(text: str) -> None:
     assert parsed(message).get_content().replace("\r\n", "\n") == lines_of(text)
 
 
-@given(st.lists(st.tuples(NAME, st.binary(max_size=400)), min_size=1, max_size=5), st.booleans())
+@given(
+    st.lists(st.tuples(NAME, st.binary(max_size=400)), min_size=1, max_size=5),
+    st.sampled_from([None, "<p>x</p>"]),
+)
 def test_attachments_arrive_with_their_names_and_bytes(
-    files: list[tuple[str, bytes]], with_html: bool
-) -> None:  # noqa: FBT001 - drawn by hypothesis
+    files: list[tuple[str, bytes]], html: str | None
+) -> None:
     contents = {attached(name, content): content for name, content in files}
-    message = wire(job(html="<p>x</p>" if with_html else None), contents)
+    message = wire(job(html=html), contents)
     assert is_clean(message)
     found = parsed(message)
     assert found.get_content_type() == "multipart/mixed"

@@ -47,9 +47,12 @@ def read_request(
     return (torn,) if isinstance(job, Job) else (*job, torn)
 
 
-def check_recipients(spec: dict[str, object], mailbox: Mailbox) -> tuple[Problem, ...]:
-    """Every recipient in a request that this mailbox may not write to."""
-    if not mailbox.recipients_allow and not mailbox.recipients_deny:
+def check_recipients(
+    spec: dict[str, object], mailbox: Mailbox, *, only: frozenset[str] | None = None
+) -> tuple[Problem, ...]:
+    """Every recipient in a request that this mailbox may not write to; of those with these keys, where they are given."""
+    allow, deny = mailbox.recipients_allow, mailbox.recipients_deny
+    if not allow and not deny:
         return ()
     return tuple(
         Problem(
@@ -58,7 +61,8 @@ def check_recipients(spec: dict[str, object], mailbox: Mailbox) -> tuple[Problem
             RECIPIENT_NOT_ALLOWED,
         )
         for where, address in find_named(spec)
-        if not may_write_to(address, allow=mailbox.recipients_allow, deny=mailbox.recipients_deny)
+        if (only is None or address.key in only)
+        and not may_write_to(address, allow=allow, deny=deny)
     )
 
 
