@@ -32,6 +32,7 @@ MAILBOXES = ("support", "reports")
 AGEING = (JobStatus.COMPLETED, JobStatus.CANCELLED, JobStatus.PARTIAL, JobStatus.FAILED)
 OUTCOMES = (S.SENT, S.FAILED, S.UNCERTAIN, S.RETRY_SCHEDULED, S.PENDING)
 
+SETTLED = tuple(set(S) - UNSETTLED)
 FEW = 4  # so that long lives happen to each
 
 _START = (
@@ -87,7 +88,7 @@ class Desk(RuleBasedStateMachine):
     @rule(
         mailbox=st.sampled_from(MAILBOXES),
         count=st.integers(1, 3),
-        not_after=st.none() | st.integers(1, 40),
+        not_after=st.none() | st.integers(20, 400),
     )
     def accept(self, mailbox: str, count: int, not_after: int | None) -> None:
         deadline = None if not_after is None else self.now + not_after
@@ -108,18 +109,29 @@ class Desk(RuleBasedStateMachine):
 
     @precondition(lambda self: self.numbers(*WAITING))
     @rule(pick=st.data(), is_marked=st.booleans())
-    def start(self, pick: st.DataObject, *, is_marked: bool) -> None:
+    def begin(self, pick: st.DataObject, *, is_marked: bool) -> None:
+        self.start(pick, is_marked=is_marked)
+
+    def start(self, pick: st.DataObject, *, is_marked: bool) -> int:
         number = pick.draw(st.sampled_from(self.numbers(*WAITING)))
         before = self.state(number)
         row = self.conn.execute(_START, (number,)).fetchone()
         self.told(record(self.conn, row, Step(before, S.SENDING, self.tick(), "loop")))
         if is_marked:
             self.conn.execute(_MARK, (self.now, number))
+        return number
+
+    @precondition(lambda self: self.numbers(*WAITING))
+    @rule(pick=st.data(), outcome=st.sampled_from(OUTCOMES))
+    def attempt(self, pick: st.DataObject, outcome: S) -> None:
+        self.finish(self.start(pick, is_marked=False), outcome)
 
     @precondition(lambda self: self.numbers(S.SENDING))
     @rule(pick=st.data(), outcome=st.sampled_from(OUTCOMES))
-    def finish(self, pick: st.DataObject, outcome: S) -> None:
-        number = pick.draw(st.sampled_from(self.numbers(S.SENDING)))
+    def answer(self, pick: st.DataObject, outcome: S) -> None:
+        self.finish(pick.draw(st.sampled_from(self.numbers(S.SENDING))), outcome)
+
+    def finish(self, number: int, outcome: S) -> None:
         if outcome is S.UNCERTAIN:
             self.conn.execute(_MARK, (self.now, number))
         due, ended = (self.now, None) if outcome in UNSETTLED else (None, self.now)
@@ -154,6 +166,7 @@ class Desk(RuleBasedStateMachine):
     def reschedule(self, job: int, ahead: int) -> None:
         self.do(Rescheduling(job, Instant(self.now + ahead), ANN, self.tick()))
 
+    @precondition(lambda self: self.accepted)
     @rule(configured=st.sets(st.sampled_from(MAILBOXES)), limit=st.integers(1, 3))
     def configure(self, configured: set[str], limit: int) -> None:
         gone = self.do(NotingMailboxes(frozenset(configured), self.tick()))
@@ -167,6 +180,7 @@ class Desk(RuleBasedStateMachine):
             waits = "SELECT number FROM delivery WHERE mailbox_id = ? AND state IN ('pending', 'retry_scheduled')"
             assert not self.conn.execute(waits, (mailbox,)).fetchall()
 
+    @precondition(lambda self: self.numbers(*SETTLED))
     @rule(status=st.sampled_from(AGEING), budget=st.integers(1, 9))
     def age(self, status: JobStatus, budget: int) -> None:
         old = find_old(self.conn, status, self.now, (0, 0), 2)
@@ -238,4 +252,4 @@ class Desk(RuleBasedStateMachine):
 
 
 TestDesk = Desk.TestCase
-TestDesk.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestDesk.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
