@@ -28,6 +28,7 @@ class HoldReason(StrEnum):
     OPERATOR = "operator"
     MAILBOX_REMOVED = "mailbox_removed"
     RESTORED = "restored"
+    UNREADABLE = "unreadable"
 
 
 _S = DeliveryState

@@ -168,6 +168,12 @@ class World:
         found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
         found.paused_until, found.reason = until_at, reason
 
+    def resume(self) -> None:
+        """A person says that all is well with the mailbox: its pause and its breaker are over."""
+        self.mailbox.paused_by = None
+        self.mailbox.breaker = CLOSED
+        self.mailbox.avoid = None
+
     def mend(self, now: Instant) -> None:
         """Shorten waits that only a damaged clock can have set: at start, and whenever wall time is looked at anew."""
         self.relay.breaker = mended(self.relay.breaker, now)

@@ -2,6 +2,7 @@
 
 PostroomError
 ├── ConfigError            the settings are wrong; the daemon does not start (exit 78)
+├── StateRefused           the state directory can not be used as it is; the daemon does not start (exit 78)
 ├── StoreError
 │   ├── StoreUnavailable   nothing was stored; the same call may be made again (503)
 │   ├── StorageFull        nothing was stored: the disk is full or below its reserve (507)
@@ -41,6 +42,10 @@ class ConfigError(PostroomError):
     def __init__(self, *problems: SettingProblem) -> None:
         super().__init__("\n".join(problem.line for problem in problems))
         self.problems = problems
+
+
+class StateRefused(PostroomError):
+    """The state directory or its database can not be used as it is: what is wrong and what to do."""
 
 
 class StoreError(PostroomError):

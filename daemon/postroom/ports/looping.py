@@ -93,9 +93,9 @@ class DomainPause:
 class Outcome:
     """How an attempt ended, and everything that changes with it.
 
-    `counts_attempt`: the try reached the relay. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
+    `counts_attempt`: the try reached the relay; `counts_series`: and counts towards the ceiling. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
     committed but the terminator never handed over. `give_back`: buckets of a start that never reached MAIL.
-    `due_at` is the next attempt. An end state is written as `end_unsent` says when doubts lie in its past, and a
+    `due_at` is the next attempt, `expires_at` the end of the series' lifetime. An end state is written as `end_unsent` says when doubts lie in its past, and a
     cancel that was answered too_late turns a retry into `cancelled`.
     """
 
@@ -108,6 +108,7 @@ class Outcome:
     reply: SmtpReply | None
     due_at: Instant | None
     counts_attempt: bool
+    counts_series: bool
     is_deferral: bool
     withdraws_mark: bool
     relay_message_id: str | None
@@ -115,6 +116,7 @@ class Outcome:
     relay_breaker: tuple[str, Breaker] | None
     mailbox_breaker: tuple[str, Breaker] | None
     domain_pause: DomainPause | None
+    expires_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,195 @@
+"""What people change by hand (ports.desk.Admin), on SQLite.
+
+One delivery or mailbox = one transaction. What acts on many acts in bites, so that the writer is never kept from
+outcomes and marks: a crash between two bites leaves some done and the rest as they were, and the same call goes on.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeVar
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.record import DeliveryRecord, JobRecord, Page, StagedRecord, SuppressionRecord
+from postroom.ports.desk import (
+    Actor,
+    BulkResult,
+    Cancelled,
+    DeliveryFilter,
+    Verdict,
+    WrongState,
+)
+from postroom.store.sqlite.admin_cancel import BulkCancelling, Cancelling, Rescheduling
+from postroom.store.sqlite.admin_mailbox import (
+    Freeing,
+    Holding,
+    NotingMailboxes,
+    Pausing,
+    Resuming,
+    Suppressing,
+    Unsuppressing,
+)
+from postroom.store.sqlite.admin_retry import InBulk, Resolving, Retrying
+from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.reads_deliveries import find_candidates
+from postroom.store.sqlite.staged import Staging
+from postroom.store.sqlite.unit import Unit, WriteLane
+
+
+T = TypeVar("T")
+
+# Each delivery writes its row, a row of history and mostly an event: so 150 of them stay below 500 rows.
+BITE: Final = 150
+_ROWS_EACH: Final = 3
+_COUNT_AT_ONCE: Final = 1_000
+
+_S = DeliveryState
+_CANCELLABLE: Final = (_S.PENDING, _S.HELD, _S.SENDING, _S.RETRY_SCHEDULED)
+
+_JOB: Final = "SELECT number FROM job WHERE number = ? AND expired_at IS NULL"
+_DELIVERIES: Final = "SELECT number FROM delivery WHERE job = ?"
+
+
+class SqliteAdmin:
+    """The hands on the outbox."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def cancel_job(
+        self, number: int, actor: Actor, at: Instant
+    ) -> tuple[Cancelled, ...] | None:
+        """Take back what has no mark. None when there is no such job."""
+        numbers = await self._database.read(partial(_deliveries_of, number=number))
+        if numbers is None:
+            return None
+        answers: list[Cancelled] = []
+        for bite in _bites(numbers):
+            unit = Cancelling(bite, actor, at)
+            told = await self._control(unit, weight=_ROWS_EACH * len(bite))
+            answers.extend(told)
+        return tuple(answers)
+
+    async def cancel_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """Cancel all that a filter meets and that is not settled."""
+        unit_of = None if dry_run else partial(BulkCancelling, actor=actor, at=at)
+        return await self._in_bulk(by, _CANCELLABLE, limit, unit_of)
+
+    async def reschedule_job(
+        self, number: int, send_at: Instant, actor: Actor, at: Instant
+    ) -> JobRecord | WrongState | None:
+        """Move what never was tried and what waits for a retry to another time."""
+        return await self._control(Rescheduling(number, send_at, actor, at))
+
+    async def retry(
+        self, number: int, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Redrive a failed delivery: a new series, same identity and content."""
+        return await self._control(Retrying(number, actor, at))
+
+    async def retry_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """Redrive all that a filter meets and that failed."""
+
+        def unit_of(numbers: tuple[int, ...]) -> InBulk:
+            return InBulk(tuple(Retrying(number, actor, at) for number in numbers))
+
+        return await self._in_bulk(by, (_S.FAILED,), limit, None if dry_run else unit_of)
+
+    async def resolve(
+        self, number: int, verdict: Verdict, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Settle an uncertain delivery by hand."""
+        return await self._control(Resolving(number, actor, at, verdict))
+
+    async def resolve_deliveries(
+        self,
+        by: DeliveryFilter,
+        verdict: Verdict,
+        actor: Actor,
+        at: Instant,
+        *,
+        dry_run: bool,
+        limit: int,
+    ) -> BulkResult:
+        """Settle all that a filter meets and that is in doubt."""
+
+        def unit_of(numbers: tuple[int, ...]) -> InBulk:
+            return InBulk(tuple(Resolving(number, actor, at, verdict) for number in numbers))
+
+        return await self._in_bulk(by, (_S.UNCERTAIN,), limit, None if dry_run else unit_of)
+
+    async def pause(self, mailbox_id: str, reason: str, actor: Actor, at: Instant) -> None:
+        """An operator's pause; it ends only by `resume`."""
+        await self._control(Pausing(mailbox_id, reason, actor, at))
+
+    async def resume(self, mailbox_id: str, actor: Actor, at: Instant) -> None:
+        """End the pause, and close the breaker of the mailbox."""
+        await self._control(Resuming(mailbox_id))
+
+    async def suppress(
+        self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant
+    ) -> SuppressionRecord:
+        """Write to this address no more; mailbox None = from no mailbox."""
+        return await self._control(Suppressing(mailbox_id or "", address, reason, actor, at))
+
+    async def unsuppress(self, mailbox_id: str | None, address: str) -> bool:
+        """Allow it again; whether it was suppressed."""
+        return await self._control(Unsuppressing(mailbox_id or "", address))
+
+    async def stage(self, staged: StagedRecord, principal_uid: int) -> None:
+        """Name a file that already lies in the spool."""
+        await self._database.write(Staging(staged, principal_uid), lane=WriteLane.REST, weight=2)
+
+    async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
+        """Hold what waits for mailboxes that are gone, free what waits for those that came back."""
+        gone = await self._control(NotingMailboxes(configured, at))
+        for mailbox_id in gone:
+            await self._until_none(Holding(mailbox_id, at, BITE))
+        for mailbox_id in sorted(configured):
+            await self._until_none(Freeing(mailbox_id, at, BITE))
+
+    async def _control(self, unit: Unit[T], weight: int = _ROWS_EACH) -> T:
+        return await self._database.write(unit, lane=WriteLane.CONTROL, weight=weight)
+
+    async def _until_none(self, unit: Unit[int]) -> None:
+        while await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS_EACH * BITE):
+            pass
+
+    async def _in_bulk(
+        self,
+        by: DeliveryFilter,
+        states: tuple[DeliveryState, ...],
+        limit: int,
+        unit_of: Callable[[tuple[int, ...]], Unit[int]] | None,
+    ) -> BulkResult:
+        matched = done = 0
+        cursor: int | None = None
+        most = _COUNT_AT_ONCE if unit_of is None else BITE
+        while matched < limit:
+            room = min(most, limit - matched)
+            look = partial(find_candidates, by=by, states=states, cursor=cursor, limit=room)
+            page: Page[int] = await self._database.read(look)
+            matched += len(page.items)
+            if unit_of is not None and page.items:
+                weight = _ROWS_EACH * len(page.items)
+                unit = unit_of(page.items)
+                done += await self._database.write(unit, lane=WriteLane.REST, weight=weight)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return BulkResult(matched, done)
+
+
+def _bites(numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [numbers[start : start + BITE] for start in range(0, len(numbers), BITE)]
+
+
+def _deliveries_of(conn: sqlite3.Connection, number: int) -> tuple[int, ...] | None:
+    if conn.execute(_JOB, (number,)).fetchone() is None:
+        return None
+    return tuple(sorted(row[0] for row in conn.execute(_DELIVERIES, (number,))))

@@ -1,0 +1,168 @@
+"""Pausing mailboxes, addresses that get no mail, and what waits for a mailbox that is gone: units."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.job import Address
+from postroom.core.reason import ReasonCode
+from postroom.core.record import SuppressionRecord
+from postroom.ports.changes import Change, MailboxPaused
+from postroom.ports.desk import Actor
+from postroom.store.sqlite import rows
+from postroom.store.sqlite.keyset import each_mailbox
+from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.unit import UnitResult
+
+
+_KNOW: Final = "INSERT INTO mailbox (id) VALUES (?) ON CONFLICT DO NOTHING"
+_PAUSE: Final = "UPDATE mailbox SET paused_by = ?, paused_reason = ?, paused_at = ? WHERE id = ?"
+_RESUME: Final = """
+    UPDATE mailbox SET paused_by = NULL, paused_reason = NULL, paused_at = NULL, breaker_state = 'closed',
+        breaker_reason = NULL, faults_in_row = 0, last20 = 0, seen = 0, opened_at = NULL, probe_at = NULL,
+        probe_s = 0, good_in_row = 0
+    WHERE id = ?"""
+
+_SUPPRESS: Final = f"""
+    INSERT INTO suppression (mailbox_id, address_key, address, reason, by, created_at) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (address_key, mailbox_id) DO UPDATE SET reason = excluded.reason, by = excluded.by
+    RETURNING {rows.SUPPRESSION}"""
+_UNSUPPRESS: Final = (
+    "DELETE FROM suppression WHERE address_key = ? AND mailbox_id = ? RETURNING number"
+)
+
+_KNOWN: Final = "SELECT id FROM mailbox"
+_REMOVED: Final = "UPDATE mailbox SET removed_at = ? WHERE id = ? AND removed_at IS NULL"
+_BACK: Final = "UPDATE mailbox SET removed_at = NULL WHERE id = ? AND removed_at IS NOT NULL"
+_WAITING: Final = """
+    SELECT number, state FROM delivery WHERE mailbox_id = ? AND state IN ('pending', 'retry_scheduled') LIMIT ?"""
+_HOLD: Final = f"""
+    UPDATE delivery SET state = 'held', hold_reason = 'mailbox_removed', reason_code = 'mailbox_removed',
+        version = version + 1
+    WHERE number = ? RETURNING {MOVED}"""
+_HELD: Final = """
+    SELECT number, state FROM delivery
+    WHERE mailbox_id = ? AND state = 'held' AND hold_reason = 'mailbox_removed' LIMIT ?"""
+_FREE: Final = f"""
+    UPDATE delivery SET state = 'pending', hold_reason = NULL, reason_code = NULL, version = version + 1
+    WHERE number = ? RETURNING {MOVED}"""
+_BY: Final = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Pausing:
+    """A unit that pauses a mailbox until a person resumes it."""
+
+    mailbox_id: str
+    reason: str
+    actor: Actor
+    at: Instant
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
+        """Nothing; what waits stays as it is, and the loop starts nothing more."""
+        conn.execute(_KNOW, (self.mailbox_id,))
+        conn.execute(_PAUSE, (self.actor.by, self.reason, self.at, self.mailbox_id))
+        return UnitResult(None, (MailboxPaused(self.mailbox_id, is_paused=True),))
+
+
+@dataclass(frozen=True, slots=True)
+class Resuming:
+    """A unit that ends the pause and closes the breaker of a mailbox."""
+
+    mailbox_id: str
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
+        """Nothing."""
+        conn.execute(_RESUME, (self.mailbox_id,))
+        return UnitResult(None, (MailboxPaused(self.mailbox_id, is_paused=False),))
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressing:
+    """A unit that suppresses an address; done again, it changes reason and person."""
+
+    mailbox_id: str
+    address: str
+    reason: str
+    actor: Actor
+    at: Instant
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[SuppressionRecord]:
+        """The record."""
+        key = Address(self.address).key
+        values = (self.mailbox_id, key, self.address, self.reason, self.actor.by, self.at)
+        return UnitResult(rows.suppression_of(conn.execute(_SUPPRESS, values).fetchone()))
+
+
+@dataclass(frozen=True, slots=True)
+class Unsuppressing:
+    """A unit that allows an address again."""
+
+    mailbox_id: str
+    address: str
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[bool]:
+        """Whether it was suppressed."""
+        key = Address(self.address).key
+        return UnitResult(conn.execute(_UNSUPPRESS, (key, self.mailbox_id)).fetchone() is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class NotingMailboxes:
+    """A unit that remembers which mailboxes are configured, and since when others are not."""
+
+    configured: frozenset[str]
+    at: Instant
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[tuple[str, ...]]:
+        """The mailboxes that are gone."""
+        for mailbox_id in sorted(self.configured | set(each_mailbox(conn, None))):
+            conn.execute(_KNOW, (mailbox_id,))
+        known = [row[0] for row in conn.execute(_KNOWN)]
+        gone = tuple(mailbox_id for mailbox_id in known if mailbox_id not in self.configured)
+        conn.executemany(_REMOVED, [(self.at, mailbox_id) for mailbox_id in gone])
+        conn.executemany(_BACK, [(mailbox_id,) for mailbox_id in self.configured])
+        return UnitResult(gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A unit that holds some of what waits for a mailbox that is gone."""
+
+    mailbox_id: str
+    at: Instant
+    limit: int
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
+        """How many; 0 = no more wait."""
+        found = conn.execute(_WAITING, (self.mailbox_id, self.limit)).fetchall()
+        changes: list[Change] = []
+        for row in found:
+            moved = conn.execute(_HOLD, (row["number"],)).fetchone()
+            before = DeliveryState(row["state"])
+            reason = ReasonCode.MAILBOX_REMOVED
+            changes.extend(
+                record(conn, moved, Step(before, DeliveryState.HELD, self.at, _BY, reason))
+            )
+        return UnitResult(len(found), tuple(changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Freeing:
+    """A unit that frees some of what was held because its mailbox was gone."""
+
+    mailbox_id: str
+    at: Instant
+    limit: int
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
+        """How many; 0 = no more are held."""
+        found = conn.execute(_HELD, (self.mailbox_id, self.limit)).fetchall()
+        changes: list[Change] = []
+        for row in found:
+            moved = conn.execute(_FREE, (row["number"],)).fetchone()
+            step = Step(DeliveryState.HELD, DeliveryState.PENDING, self.at, _BY)
+            changes.extend(record(conn, moved, step))
+        return UnitResult(len(found), tuple(changes))

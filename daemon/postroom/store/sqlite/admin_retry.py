@@ -1,0 +1,135 @@
+"""Sending again and settling doubt by hand: units over failed and uncertain deliveries (CONTRACT §2, §8 `retry`).
+
+A redrive or a resend begins a new series: ceiling, crashes and lifetime count from it, while `attempts` goes on.
+Message-ID, Date and content stay what they were. An unanswered mark stays in the past of what is resent (`doubts`),
+and of what a person called failed: should it be given up later, it may still have gone out.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.record import DeliveryRecord
+from postroom.ports.changes import Change
+from postroom.ports.desk import Actor, Verdict, WrongState
+from postroom.store.sqlite.reads_deliveries import find_delivery
+from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.unit import UnitResult
+
+
+_READ: Final = """
+    SELECT d.state, d.not_after, m.removed_at FROM delivery AS d JOIN job AS j ON j.number = d.job
+    LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
+    WHERE d.number = ? AND j.expired_at IS NULL"""
+
+_PAST_DOUBTS: Final = "doubts = doubts + (marked_at IS NOT NULL), marked_at = NULL"
+_AGAIN: Final = f"""
+    UPDATE delivery SET state = 'pending', reason_code = NULL, due_at = :at, expires_at = NULL, series_attempts = 0,
+        series_started_at = NULL, crashes = 0, cancel_asked = 0, stage = NULL, settled_by = NULL, settled_at = NULL,
+        resends = resends + (state = 'uncertain'), {_PAST_DOUBTS}, version = version + 1
+    WHERE number = :number RETURNING {MOVED}"""
+_SENT: Final = f"""
+    UPDATE delivery SET state = 'sent', reason_code = NULL, settled_by = :by, settled_at = :at, version = version + 1
+    WHERE number = :number RETURNING {MOVED}"""
+_FAILED: Final = f"""
+    UPDATE delivery SET state = 'failed', settled_by = :by, settled_at = :at, {_PAST_DOUBTS}, version = version + 1
+    WHERE number = :number RETURNING {MOVED}"""
+
+_VERDICTS: Final = {
+    Verdict.SENT: (_SENT, DeliveryState.SENT),
+    Verdict.RESEND: (_AGAIN, DeliveryState.PENDING),
+    Verdict.FAILED: (_FAILED, DeliveryState.FAILED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """A unit that redrives one failed delivery."""
+
+    number: int
+    actor: Actor
+    at: Instant
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[DeliveryRecord | WrongState | None]:
+        """The delivery as it waits again; WrongState when it did not fail or may not be sent any more."""
+        return _settle(conn, self, DeliveryState.FAILED, Verdict.RESEND)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolving:
+    """A unit that settles one uncertain delivery as a person says."""
+
+    number: int
+    actor: Actor
+    at: Instant
+    verdict: Verdict
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[DeliveryRecord | WrongState | None]:
+        """The delivery as it is then; WrongState when there was no doubt, or it may not be sent any more."""
+        return _settle(conn, self, DeliveryState.UNCERTAIN, self.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class InBulk:
+    """Several of these units in one transaction; those that find a wrong state do nothing."""
+
+    units: tuple[Retrying | Resolving, ...]
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
+        """How many deliveries were changed."""
+        done = 0
+        changes: list[Change] = []
+        for unit in self.units:
+            result = unit(conn)
+            done += bool(result.changes)
+            changes.extend(result.changes)
+        return UnitResult(done, tuple(changes))
+
+
+def _settle(
+    conn: sqlite3.Connection,
+    asked: Retrying | Resolving,
+    before: DeliveryState,
+    verdict: Verdict,
+) -> UnitResult[DeliveryRecord | WrongState | None]:
+    row = conn.execute(_READ, (asked.number,)).fetchone()
+    if row is None:
+        return UnitResult(None)
+    wrong = _wrong(row, asked, before, verdict)
+    if wrong is not None:
+        return UnitResult(wrong)
+    sql, after = _VERDICTS[verdict]
+    values = {"number": asked.number, "by": asked.actor.by, "at": asked.at}
+    moved = conn.execute(sql, values).fetchone()
+    changes = record(conn, moved, Step(before, after, asked.at, asked.actor.by))
+    return UnitResult(find_delivery(conn, asked.number), changes)
+
+
+def _wrong(
+    row: sqlite3.Row, asked: Retrying | Resolving, before: DeliveryState, verdict: Verdict
+) -> WrongState | None:
+    state = DeliveryState(row["state"])
+    if state is not before:
+        return WrongState(state, _INSTEAD[state])
+    if verdict is not Verdict.RESEND:
+        return None
+    if row["not_after"] is not None and row["not_after"] <= asked.at:
+        return WrongState(state, "its not_after is over: accept a new job instead")
+    if row["removed_at"] is not None:
+        return WrongState(state, "its mailbox is not configured any more: bring it back first")
+    return None
+
+
+_INSTEAD: Final = {
+    DeliveryState.PENDING: "it waits to be sent already",
+    DeliveryState.HELD: "it is held: it goes when the hold ends",
+    DeliveryState.SENDING: "it is being sent now",
+    DeliveryState.RETRY_SCHEDULED: "it will be tried again by itself: reschedule the job to change when",
+    DeliveryState.SENT: "it was sent: accept a new job to send another mail",
+    DeliveryState.UNCERTAIN: "it may have been sent: resolve it as sent, resend or failed",
+    DeliveryState.FAILED: "it failed: retry it to send it again",
+    DeliveryState.CANCELLED: "it was cancelled: accept a new job instead",
+    DeliveryState.SKIPPED: "it was skipped: accept a new job instead",
+}

@@ -1,0 +1,92 @@
+"""Connections to one file: what is set on them, and proof that it holds.
+
+The writer: WAL with `synchronous=FULL`, so that what COMMIT returned for has been synced; foreign keys; temporary
+tables in memory, so that a full /var/tmp is no disk error; statements begin and end their transactions by themselves
+(`isolation_level=None`). Readers open the file read-only and see one snapshot for each question.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from postroom.ports.errors import StoreBroken
+
+
+T = TypeVar("T")
+
+_BUSY_S: Final = 5.0  # someone looks at the file with a tool of theirs
+_STATEMENTS: Final = 512  # kept prepared: all that the daemon ever runs
+_FULL: Final = 2
+
+_WRITER: Final = (
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", _FULL),
+    ("foreign_keys", "ON", 1),
+    ("temp_store", "MEMORY", 2),
+    ("wal_autocheckpoint", "1000", 1000),
+    ("journal_size_limit", "67108864", 67108864),
+    ("cache_size", "-16384", -16384),
+    ("mmap_size", "0", 0),
+    ("recursive_triggers", "OFF", 0),
+)
+
+
+def open_writer(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
+    """A connection that may write, as yet with nothing set."""
+    conn = sqlite3.connect(
+        path,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        cached_statements=_STATEMENTS,
+        factory=factory,
+    )
+    conn.row_factory = sqlite3.Row
+    return conn
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that can not write."""
+    conn = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        cached_statements=_STATEMENTS,
+    )
+    conn.row_factory = sqlite3.Row
+    conn.execute("PRAGMA query_only = ON")
+    conn.execute("PRAGMA temp_store = MEMORY")
+    return conn
+
+
+def set_up_writer(conn: sqlite3.Connection) -> None:
+    """Set what the promises rest on, and read it back.
+
+    Raises: StoreBroken when a setting does not hold.
+    """
+    for name, value, expected in _WRITER:
+        conn.execute(f"PRAGMA {name} = {value}")
+        row = conn.execute(f"PRAGMA {name}").fetchone()
+        if row is not None and row[0] != expected:
+            message = f"SQLite did not accept {name} = {value}: it says {row[0]}"
+            raise StoreBroken(message)
+
+
+def read(fn: Callable[[sqlite3.Connection], T], conn: sqlite3.Connection) -> T:
+    """The value of `fn` on one snapshot."""
+    conn.execute("BEGIN")
+    try:
+        return fn(conn)
+    finally:
+        conn.execute("ROLLBACK")
+
+
+def checkpoint(conn: sqlite3.Connection) -> None:
+    """Copy the WAL into the file and cut it to nothing, as far as readers allow."""
+    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
+def ask(conn: sqlite3.Connection) -> None:
+    """A question that costs nothing."""
+    conn.execute("SELECT 1").fetchone()

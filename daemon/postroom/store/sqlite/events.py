@@ -1,0 +1,71 @@
+"""Events about deliveries (CONTRACT §5): one JSON object each, written in the transition's transaction.
+
+The object is a picture of the delivery after the step, read back from its row, so that the event and the row can not
+disagree; `id`, `seq`, `type`, `log_id`, `mailbox_id` and `created_at` are added by whoever shows it.
+"""
+
+import sqlite3
+from typing import Final
+
+import msgspec
+
+from postroom.core.ids import Kind, encode_id
+from postroom.core.instant import Instant
+
+
+_PICTURE: Final = """
+    SELECT d.number, d.job, d.mailbox_id, d.recipient, d.state, d.reason_code, d.attempts, d.deferrals, d.message_id,
+           d.reply_code, d.enhanced_status, d.reply_text, d.relay_message_id, d.settled_by, d.thread,
+           j.trace_id, j.metadata, t.version, t.conversation_key, t.metadata AS thread_metadata
+    FROM delivery AS d JOIN job AS j ON j.number = d.job JOIN thread AS t ON t.number = d.thread
+    WHERE d.number = ?"""
+_INSERT: Final = """
+    INSERT INTO event (type, mailbox_id, thread, delivery, created_at, data) VALUES (?, ?, ?, ?, ?, ?)"""
+
+
+def write_event(conn: sqlite3.Connection, kind: str, number: int, at: Instant) -> None:
+    """Append an event of this type about the delivery as it stands now."""
+    row = conn.execute(_PICTURE, (number,)).fetchone()
+    data = msgspec.json.encode(_picture(row)).decode()
+    conn.execute(_INSERT, (kind, row["mailbox_id"], row["thread"], number, at, data))
+
+
+def _picture(row: sqlite3.Row) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "thread": {
+            "id": encode_id(Kind.THREAD, row["thread"]),
+            "version": row["version"],
+            "conversation_id": row["conversation_key"],
+            "metadata": _raw(row["thread_metadata"]),
+        },
+        "job_id": encode_id(Kind.JOB, row["job"]),
+        "trace_id": row["trace_id"],
+        "metadata": _raw(row["metadata"]),
+        "delivery": {
+            "id": encode_id(Kind.DELIVERY, row["number"]),
+            "recipient": row["recipient"],
+            "state": row["state"],
+            "reason_code": row["reason_code"],
+            "attempts": row["attempts"],
+            "deferrals": row["deferrals"],
+            "message_id": row["message_id"],
+            "relay_message_id": row["relay_message_id"],
+            "settled_by": row["settled_by"],
+            "reply": _reply(row),
+        },
+    }
+
+
+def _reply(row: sqlite3.Row) -> dict[str, object] | None:
+    if row["reply_code"] is None:
+        return None
+    return {
+        "code": row["reply_code"],
+        "enhanced_status": row["enhanced_status"],
+        "text": row["reply_text"],
+    }
+
+
+def _raw(text: str | None) -> msgspec.Raw:
+    return msgspec.Raw(b"{}" if text is None else text.encode())

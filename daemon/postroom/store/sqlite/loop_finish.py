@@ -1,0 +1,145 @@
+"""The units at the end of an attempt, and of the wait for one.
+
+What a server said after the final dot must never be lost to what else it said: its text is made storable before it is
+bound, and the event is a picture of the stored row.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.delivery import UNSETTLED, DeliveryState, end_unsent
+from postroom.core.instant import Instant
+from postroom.core.reason import ReasonCode
+from postroom.ports.changes import Change
+from postroom.ports.looping import Outcome
+from postroom.store.sqlite.loop_scopes import (
+    give_back,
+    pause_domain,
+    write_mailbox_breaker,
+    write_relay_breaker,
+)
+from postroom.store.sqlite.loop_start import BY
+from postroom.store.sqlite.transition import Step, record, storable
+from postroom.store.sqlite.unit import UnitResult
+
+
+_S = DeliveryState
+
+_FIND: Final = """
+    SELECT state, claim, doubts, cancel_asked, attempts FROM delivery WHERE number = ?"""
+_FINISH: Final = """
+    UPDATE delivery SET
+        state = :after, reason_code = :reason, stage = :stage,
+        due_at = CASE WHEN :is_over THEN NULL ELSE coalesce(:due_at, due_at) END,
+        expires_at = coalesce(:expires_at, expires_at),
+        marked_at = CASE WHEN :is_unanswered THEN marked_at END,
+        attempts = attempts + :attempt, series_attempts = series_attempts + :attempt,
+        deferrals = deferrals + :deferral, crashes = 0,
+        relay_id = coalesce(:relay_id, relay_id), relay_message_id = coalesce(:relay_message_id, relay_message_id),
+        reply_code = CASE WHEN :has_reply THEN :reply_code ELSE reply_code END,
+        enhanced_status = CASE WHEN :has_reply THEN :enhanced ELSE enhanced_status END,
+        reply_text = CASE WHEN :has_reply THEN :reply_text ELSE reply_text END,
+        reply_raw = CASE WHEN :has_reply THEN :reply_raw ELSE reply_raw END,
+        settled_at = CASE WHEN :is_over THEN :at END, settled_by = CASE WHEN :is_over THEN 'loop' END,
+        version = version + 1
+    WHERE number = :number RETURNING number, job, mailbox_id, lane, domain, due_at"""
+
+_PAST_NOT_AFTER: Final = """
+    SELECT number, job, mailbox_id, lane, domain, due_at, state, doubts FROM delivery INDEXED BY delivery_not_after
+    WHERE not_after IS NOT NULL AND state IN ('pending', 'retry_scheduled') AND not_after < ? LIMIT ?"""
+# A row whose turn came within its lifetime waits for pace, pause or breaker, and that time does not count.
+_PAST_LIFETIME: Final = """
+    SELECT number, job, mailbox_id, lane, domain, due_at, state, doubts FROM delivery INDEXED BY delivery_expiry
+    WHERE expires_at IS NOT NULL AND state IN ('pending', 'retry_scheduled') AND expires_at < ? AND due_at > expires_at
+    LIMIT ?"""
+_EXPIRE: Final = """
+    UPDATE delivery SET state = :after, reason_code = 'expired', due_at = NULL, settled_at = :at, settled_by = 'loop',
+                        version = version + 1
+    WHERE number = :number"""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    after: DeliveryState
+    reason_code: ReasonCode | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.after not in UNSETTLED
+
+
+def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliveryState]:
+    """Record how an attempt ended; the state that it came to.
+
+    Where the delivery was moved on meanwhile (cancelled before its mark), only what was learned of relay and mailbox
+    is recorded.
+    """
+    row = conn.execute(_FIND, (outcome.number,)).fetchone()
+    _learn(conn, outcome)
+    if row["state"] != _S.SENDING or row["claim"] != outcome.claim:
+        return UnitResult(DeliveryState(row["state"]))
+    end = _end(row, outcome)
+    moved = conn.execute(_FINISH, _columns(outcome, end)).fetchone()
+    attempt = row["attempts"] + 1 if outcome.counts_attempt else None
+    step = Step(_S.SENDING, end.after, outcome.at, BY, end.reason_code, outcome.reply, attempt)
+    return UnitResult(end.after, record(conn, moved, step))
+
+
+def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
+    """Fail waiting rows whose `not_after` or lifetime is over; what the relay said last is kept."""
+    rows = conn.execute(_PAST_NOT_AFTER, (now, limit)).fetchall()
+    ended = {row["number"]: row for row in rows}
+    for row in conn.execute(_PAST_LIFETIME, (now, limit - len(rows))).fetchall():
+        ended[row["number"]] = row
+    changes: list[Change] = []
+    for number, row in ended.items():
+        after = end_unsent(_S.FAILED, row["doubts"])
+        conn.execute(_EXPIRE, {"after": after, "at": now, "number": number})
+        step = Step(DeliveryState(row["state"]), after, now, BY, ReasonCode.EXPIRED)
+        changes += record(conn, row, step)
+    return UnitResult(len(ended), tuple(changes))
+
+
+def _end(row: sqlite3.Row, outcome: Outcome) -> _End:
+    if outcome.after in UNSETTLED:
+        if not row["cancel_asked"]:
+            return _End(outcome.after, outcome.reason_code)
+        return _End(end_unsent(_S.CANCELLED, row["doubts"]), ReasonCode.CANCELLED)
+    if outcome.after is _S.SENT:
+        return _End(_S.SENT, outcome.reason_code)
+    return _End(end_unsent(outcome.after, row["doubts"]), outcome.reason_code)
+
+
+def _learn(conn: sqlite3.Connection, outcome: Outcome) -> None:
+    give_back(conn, outcome.give_back)
+    if outcome.relay_breaker is not None:
+        write_relay_breaker(conn, *outcome.relay_breaker)
+    if outcome.mailbox_breaker is not None:
+        write_mailbox_breaker(conn, *outcome.mailbox_breaker)
+    if outcome.domain_pause is not None:
+        pause_domain(conn, outcome.domain_pause)
+
+
+def _columns(outcome: Outcome, end: _End) -> dict[str, object]:
+    reply = outcome.reply
+    return {
+        "number": outcome.number,
+        "after": end.after,
+        "reason": end.reason_code,
+        "stage": outcome.stage,
+        "is_over": end.is_over,
+        "at": outcome.at,
+        "due_at": outcome.due_at,
+        "expires_at": outcome.expires_at,
+        "is_unanswered": outcome.after is _S.UNCERTAIN and not outcome.withdraws_mark,
+        "attempt": outcome.counts_attempt,
+        "deferral": outcome.is_deferral,
+        "relay_id": outcome.relay_breaker and outcome.relay_breaker[0],
+        "relay_message_id": storable(outcome.relay_message_id),
+        "has_reply": reply is not None,
+        "reply_code": reply and reply.code,
+        "enhanced": storable(reply.enhanced) if reply else None,
+        "reply_text": storable(reply.text) if reply else None,
+        "reply_raw": reply and reply.raw,
+    }

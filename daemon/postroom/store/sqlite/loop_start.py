@@ -1,0 +1,145 @@
+"""The units at the beginning of an attempt: the start, and the mark (CONTRACT §3, "The mark decides")."""
+
+import sqlite3
+from typing import Final
+
+import msgspec
+
+from postroom.core.delivery import WAITING, DeliveryState, end_unsent
+from postroom.core.instant import MINUTE, Instant
+from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
+from postroom.ports.changes import Change
+from postroom.ports.looping import MarkStopped, Start, Started
+from postroom.store.sqlite.bodies import StoredBody, unpack
+from postroom.store.sqlite.loop_scopes import count_start
+from postroom.store.sqlite.transition import Step, record
+from postroom.store.sqlite.unit import UnitResult
+
+
+BY: Final = "loop"
+
+_S = DeliveryState
+
+_FIND: Final = """
+    SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.recipient, d.message_id, d.head,
+           d.claim, d.date_at, d.not_after, d.attempts, d.series_attempts, d.series_started_at, d.deferrals,
+           d.crashes, d.doubts, j.trace_id, b.content, b.segments, b.size_bytes
+    FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
+    WHERE d.number = ?"""
+_START: Final = """
+    UPDATE delivery SET state = 'sending', claim = claim + 1, date_at = coalesce(date_at, :at),
+                        series_started_at = coalesce(series_started_at, :at), bucket_minute = :minute,
+                        reason_code = NULL, marked_at = NULL, stage = NULL, version = version + 1
+    WHERE number = :number"""
+_SET_ASIDE: Final = """
+    UPDATE delivery SET state = 'held', hold_reason = 'unreadable', version = version + 1 WHERE number = ?"""
+
+_FIND_STARTED: Final = """
+    SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.claim, d.marked_at, d.not_after,
+           d.reason_code, d.doubts, m.paused_at,
+           EXISTS (SELECT 1 FROM suppression AS s
+                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
+    FROM delivery AS d LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
+    WHERE d.number = ?"""
+_MARK: Final = "UPDATE delivery SET marked_at = ?, stage = 'dot', crashes = 0 WHERE number = ?"
+_STOP: Final = """
+    UPDATE delivery SET state = :after, reason_code = :reason, due_at = NULL, stage = NULL, crashes = 0,
+                        settled_at = :at, settled_by = 'loop', version = version + 1
+    WHERE number = :number"""
+_PUT_BACK: Final = """
+    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + 1, stage = NULL, crashes = 0,
+                        version = version + 1
+    WHERE number = :number"""
+
+
+def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
+    """Take a waiting row; None when it waits no more, or can not be read and was set aside."""
+    row = conn.execute(_FIND, (given.number,)).fetchone()
+    if row is None or DeliveryState(row["state"]) not in WAITING:
+        return UnitResult(None)
+    before = DeliveryState(row["state"])
+    started = _started(row, given.at)
+    if started is None:
+        conn.execute(_SET_ASIDE, (given.number,))
+        return UnitResult(None, record(conn, row, Step(before, _S.HELD, given.at, BY)))
+    minute = given.buckets[0].minute if given.buckets else given.at // MINUTE
+    conn.execute(_START, {"at": given.at, "minute": minute, "number": given.number})
+    count_start(conn, given.buckets, given.pace_at)
+    return UnitResult(started, record(conn, row, Step(before, _S.SENDING, given.at, BY)))
+
+
+def mark(
+    conn: sqlite3.Connection, number: int, claim: int, at: Instant
+) -> UnitResult[Instant | MarkStopped]:
+    """Commit "the final dot is about to go", if nothing speaks against it at this very moment."""
+    row = conn.execute(_FIND_STARTED, (number,)).fetchone()
+    if not _is_under_way(row, claim):
+        reason = row["reason_code"] and ReasonCode(row["reason_code"])
+        return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
+    stopped = _judge(row, at)
+    if stopped is not None:
+        return UnitResult(stopped, _stop(conn, row, stopped, at))
+    conn.execute(_MARK, (at, number))
+    return UnitResult(at)
+
+
+def _started(row: sqlite3.Row, at: Instant) -> Started | None:
+    try:
+        body = unpack(StoredBody(row["content"], row["segments"], row["size_bytes"]))
+    except (msgspec.DecodeError, TypeError):
+        return None
+    return Started(
+        number=row["number"],
+        claim=row["claim"] + 1,
+        job_number=row["job"],
+        mailbox_id=row["mailbox_id"],
+        trace_id=row["trace_id"],
+        recipient=row["recipient"],
+        domain=row["domain"],
+        lane=Lane(row["lane"]),
+        message_id=row["message_id"],
+        head=row["head"],
+        body=body,
+        date_at=_first(row["date_at"], at),
+        not_after=row["not_after"],
+        attempts=row["attempts"],
+        series_attempts=row["series_attempts"],
+        series_started_at=_first(row["series_started_at"], at),
+        deferrals=row["deferrals"],
+        crashes=row["crashes"],
+        doubts=row["doubts"],
+    )
+
+
+def _first(stored: int | None, at: Instant) -> Instant:
+    return at if stored is None else Instant(stored)
+
+
+def _is_under_way(row: sqlite3.Row, claim: int) -> bool:
+    return row["state"] == _S.SENDING and row["claim"] == claim and row["marked_at"] is None
+
+
+def _judge(row: sqlite3.Row, at: Instant) -> MarkStopped | None:
+    """What speaks against sending; a pause by classification is the loop's to judge, not the mark's."""
+    if row["not_after"] is not None and at > row["not_after"]:
+        return MarkStopped(end_unsent(_S.FAILED, row["doubts"]), ReasonCode.EXPIRED)
+    if row["is_suppressed"]:
+        after = end_unsent(_S.FAILED, row["doubts"])
+        return MarkStopped(after, ReasonCode.RECIPIENT_SUPPRESSED)
+    if row["paused_at"] is not None:
+        return MarkStopped(_S.PENDING, ReasonCode.MAILBOX_PAUSED)
+    return None
+
+
+def _stop(
+    conn: sqlite3.Connection, row: sqlite3.Row, stopped: MarkStopped, at: Instant
+) -> tuple[Change, ...]:
+    given = {
+        "after": stopped.state,
+        "reason": stopped.reason_code,
+        "at": at,
+        "number": row["number"],
+    }
+    conn.execute(_PUT_BACK if stopped.state in WAITING else _STOP, given)
+    return record(conn, row, Step(_S.SENDING, stopped.state, at, BY, stopped.reason_code))

@@ -1,0 +1,83 @@
+"""What waits, read in the order of its turn from partial indexes, so that history never slows it."""
+
+import sqlite3
+from typing import Final
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.ports.looping import WaitingRow
+
+
+SUSPECT: Final = 2  # crash recoveries that found a delivery under way before its mark
+
+# `{skip}` is filled with question marks only.
+_COMMON: Final = """
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, expires_at, has_attachments, crashes
+    FROM delivery INDEXED BY delivery_due
+    WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND (due_at, number) > (?, ?)
+          AND domain NOT IN ({skip})
+    ORDER BY due_at, number LIMIT ?"""
+_OF_DOMAIN: Final = """
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, expires_at, has_attachments, crashes
+    FROM delivery INDEXED BY delivery_due_domain
+    WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled')
+          AND (due_at, number) > (?, ?)
+    ORDER BY due_at, number LIMIT ?"""
+_NEXT_QUEUE: Final = """
+    SELECT mailbox_id, lane FROM delivery INDEXED BY delivery_due
+    WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (?, ?)
+    ORDER BY mailbox_id, lane LIMIT 1"""
+
+_BEFORE_ALL: Final = (Instant(-1), -1)
+
+
+def find_common(
+    conn: sqlite3.Connection,
+    queue: tuple[str, Lane],
+    skip: frozenset[str],
+    after: tuple[Instant, int] | None,
+    limit: int,
+) -> tuple[WaitingRow, ...]:
+    """Rows of a mailbox and lane, but those of the domains to skip."""
+    statement = _COMMON.format(skip=", ".join("?" * len(skip)))
+    given = (*queue, *(after or _BEFORE_ALL), *sorted(skip), limit)
+    return tuple(map(_row, conn.execute(statement, given)))
+
+
+def find_of_domain(
+    conn: sqlite3.Connection,
+    queue: tuple[str, Lane],
+    domain: str,
+    after: tuple[Instant, int] | None,
+    limit: int,
+) -> tuple[WaitingRow, ...]:
+    """Rows of a mailbox and lane to one domain."""
+    mailbox_id, lane = queue
+    given = (mailbox_id, domain, lane, *(after or _BEFORE_ALL), limit)
+    return tuple(map(_row, conn.execute(_OF_DOMAIN, given)))
+
+
+def find_queues(conn: sqlite3.Connection) -> tuple[tuple[str, Lane], ...]:
+    """Every mailbox and lane with a waiting row: one step in the index for each, however many rows they have."""
+    found: list[tuple[str, Lane]] = []
+    last: tuple[str, int] = ("", -1)
+    while row := conn.execute(_NEXT_QUEUE, last).fetchone():
+        last = (row["mailbox_id"], row["lane"])
+        found.append((row["mailbox_id"], Lane(row["lane"])))
+    return tuple(found)
+
+
+def _row(row: sqlite3.Row) -> WaitingRow:
+    return WaitingRow(
+        number=row["number"],
+        mailbox_id=row["mailbox_id"],
+        lane=Lane(row["lane"]),
+        domain=row["domain"],
+        due_at=Instant(row["due_at"]),
+        state=DeliveryState(row["state"]),
+        not_after=row["not_after"],
+        expires_at=row["expires_at"],
+        has_attachments=bool(row["has_attachments"]),
+        is_suspect=row["crashes"] >= SUSPECT,
+    )

@@ -1,0 +1,97 @@
+"""Questions to the outbox (ports.desk.Reader), on SQLite: each runs whole on a read-only connection."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from postroom.core.body import Body
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.core.record import (
+    DeliveryRecord,
+    EventRecord,
+    JobRecord,
+    MailboxRecord,
+    Page,
+    Raw,
+    StagedRecord,
+    SuppressionRecord,
+)
+from postroom.ports.desk import DeliveryFilter, JobFilter
+from postroom.store.sqlite import reads_deliveries, reads_jobs, reads_log
+from postroom.store.sqlite.database import Database
+
+
+class SqliteReader:
+    """The eyes on the outbox."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find_job(self, number: int) -> JobRecord | None:
+        """A job with its deliveries, or its tombstone."""
+        return await self._database.read(partial(reads_jobs.find_job, number=number))
+
+    async def find_jobs(self, by: JobFilter, cursor: int | None, limit: int) -> Page[JobRecord]:
+        """Newest first; a page may be short and still not the last."""
+        look = partial(reads_jobs.find_jobs, by=by, cursor=cursor, limit=limit)
+        return await self._database.read(look)
+
+    async def find_delivery(self, number: int) -> DeliveryRecord | None:
+        """A delivery with its history."""
+        return await self._database.read(partial(reads_deliveries.find_delivery, number=number))
+
+    async def find_deliveries(
+        self, by: DeliveryFilter, cursor: int | None, limit: int
+    ) -> Page[DeliveryRecord]:
+        """Newest first, without history."""
+        look = partial(reads_deliveries.find_deliveries, by=by, cursor=cursor, limit=limit)
+        return await self._database.read(look)
+
+    async def find_dead(
+        self, since: Instant | None, cursor: int | None, limit: int
+    ) -> Page[DeliveryRecord]:
+        """What failed or is in doubt, the latest to end first; `since` is when it ended."""
+        look = partial(reads_deliveries.find_dead, since=since, cursor=cursor, limit=limit)
+        return await self._database.read(look)
+
+    async def find_raw(self, number: int) -> Raw | None:
+        """The message of a delivery; None when it was removed by retention."""
+        return await self._database.read(partial(reads_log.find_raw, number=number))
+
+    async def find_body(self, body_number: int) -> Body | None:
+        """A body."""
+        return await self._database.read(partial(reads_log.find_body, number=body_number))
+
+    async def find_events(self, after: int, limit: int) -> tuple[EventRecord, ...]:
+        """Events with seq > `after`, in order."""
+        return await self._database.read(partial(reads_log.find_events, after=after, limit=limit))
+
+    async def event_span(self) -> tuple[str, int, int]:
+        """log_id, the oldest seq still there and the newest ever given (both 0 in an empty log)."""
+        return await self._database.read(reads_log.event_span)
+
+    async def find_suppressions(
+        self, mailbox_id: str | None, cursor: int | None, limit: int
+    ) -> Page[SuppressionRecord]:
+        """Suppressed addresses, newest first."""
+        look = partial(
+            reads_log.find_suppressions, mailbox_id=mailbox_id, cursor=cursor, limit=limit
+        )
+        return await self._database.read(look)
+
+    async def find_mailboxes(self) -> tuple[MailboxRecord, ...]:
+        """What the store knows of every mailbox it ever had."""
+        return await self._database.read(reads_log.find_mailboxes)
+
+    async def find_staged(self, ref: str) -> StagedRecord | None:
+        """A staged upload."""
+        return await self._database.read(partial(reads_log.find_staged, ref=ref))
+
+    async def oldest_due(self, now: Instant) -> Mapping[tuple[str, Lane], Instant]:
+        """The earliest due_at <= now of each mailbox and lane that has one."""
+        return await self._database.read(partial(reads_deliveries.oldest_due, now=now))
+
+    async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
+        """Deliveries by mailbox, lane and state; a scan, for start-up only."""
+        return await self._database.read(reads_deliveries.count_by_state)

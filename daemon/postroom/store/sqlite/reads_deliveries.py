@@ -1,0 +1,173 @@
+"""Questions about deliveries: one with its history, lists, the dead, and counts. Functions of a reading connection."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
+from postroom.core.record import DeliveryRecord, Page
+from postroom.ports.desk import DeliveryFilter
+from postroom.store.sqlite import rows
+from postroom.store.sqlite.keyset import (
+    END,
+    Walk,
+    delivery_window,
+    each_mailbox,
+    newest,
+    next_cursor,
+)
+
+
+# A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
+_LOOK: Final = 1_000
+
+_ONE: Final = f"SELECT {rows.DELIVERY} FROM delivery WHERE number = ?"
+_PLACE: Final = "SELECT state, created_at FROM delivery WHERE number = ?"
+_HISTORY: Final = f"SELECT {rows.HISTORY} FROM history WHERE delivery = ? ORDER BY number"
+
+_WINDOW: Final = "number < :before AND number >= :floor ORDER BY number DESC LIMIT :limit"
+_ALL: Final = f"SELECT number FROM delivery WHERE {_WINDOW}"
+_BY_STATE: Final = f"""
+    SELECT number FROM delivery WHERE mailbox_id = :mailbox_id AND state = :value AND {_WINDOW}"""
+_BY_REASON: Final = f"""
+    SELECT number FROM delivery WHERE mailbox_id = :mailbox_id AND reason_code = :value AND {_WINDOW}"""
+_BY_DOMAIN: Final = f"""
+    SELECT number FROM delivery WHERE mailbox_id = :mailbox_id AND domain = :value AND {_WINDOW}"""
+
+_DEAD: Final = """
+    SELECT number FROM delivery
+    WHERE state IN ('failed', 'uncertain') AND settled_at >= ? AND (settled_at, number) < (?, ?)
+    ORDER BY settled_at DESC, number DESC LIMIT ?"""
+_DIED_AT: Final = """
+    SELECT at FROM history WHERE delivery = ? AND after IN ('failed', 'uncertain') ORDER BY number DESC LIMIT 1"""
+
+_NEXT_DUE_MAILBOX: Final = """
+    SELECT mailbox_id FROM delivery WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > ?
+    ORDER BY mailbox_id LIMIT 1"""
+_OLDEST_DUE: Final = """
+    SELECT due_at FROM delivery
+    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id = ? AND lane = ? AND due_at <= ?
+    ORDER BY due_at LIMIT 1"""
+_COUNT: Final = """
+    SELECT mailbox_id, lane, state, count(*) FROM delivery INDEXED BY delivery_state GROUP BY mailbox_id, lane, state"""
+
+
+def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | None:
+    """A delivery with its history."""
+    row = conn.execute(_ONE, (number,)).fetchone()
+    if row is None:
+        return None
+    history = tuple(rows.history_of(past) for past in conn.execute(_HISTORY, (number,)))
+    return rows.delivery_of(row, history)
+
+
+def find_deliveries(
+    conn: sqlite3.Connection, by: DeliveryFilter, cursor: int | None, limit: int
+) -> Page[DeliveryRecord]:
+    """A page of the deliveries that the filter meets, newest first."""
+    window = delivery_window(conn, by.since, cursor, limit)
+    numbers = newest(conn, _every(conn, by), window)
+    found = (_load(conn, number) for number in numbers)
+    items = tuple(one for one in found if by.since is None or one.created_at >= by.since)
+    return Page(items, next_cursor(numbers, window))
+
+
+def find_candidates(
+    conn: sqlite3.Connection,
+    by: DeliveryFilter,
+    states: tuple[DeliveryState, ...],
+    cursor: int | None,
+    limit: int,
+) -> Page[int]:
+    """Numbers of deliveries that the filter meets and that are in one of these states, unless it names its own state."""
+    fitting = (by.state,) if by.state is not None else states
+    window = delivery_window(conn, by.since, cursor, _LOOK)
+    numbers = newest(conn, _walks(conn, by, fitting), window)
+    found: list[int] = []
+    for number in numbers:
+        if len(found) == limit:
+            return Page(tuple(found), found[-1])
+        if _is_candidate(conn, number, by.since, fitting):
+            found.append(number)
+    return Page(tuple(found), numbers[-1] if len(numbers) == _LOOK else None)
+
+
+def find_dead(
+    conn: sqlite3.Connection, since: Instant | None, cursor: int | None, limit: int
+) -> Page[DeliveryRecord]:
+    """A page of what failed or is in doubt, the latest to end first.
+
+    The cursor is the last delivery of the page before; when it ended is in its history, even if it was redriven since.
+    """
+    before = (END, END)
+    if cursor is not None:
+        died = conn.execute(_DIED_AT, (cursor,)).fetchone()
+        if died is None:
+            return Page((), None)
+        before = (died[0], cursor)
+    numbers = [number for (number,) in conn.execute(_DEAD, (since or 0, *before, limit))]
+    items = tuple(_load(conn, number) for number in numbers)
+    return Page(items, numbers[-1] if len(numbers) == limit else None)
+
+
+def oldest_due(conn: sqlite3.Connection, now: Instant) -> dict[tuple[str, Lane], Instant]:
+    """The earliest due_at <= now of each mailbox and lane that has one."""
+    found: dict[tuple[str, Lane], Instant] = {}
+    for mailbox_id in _due_mailboxes(conn):
+        for lane in Lane:
+            row = conn.execute(_OLDEST_DUE, (mailbox_id, lane, now)).fetchone()
+            if row is not None:
+                found[mailbox_id, lane] = row[0]
+    return found
+
+
+def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliveryState], int]:
+    """Deliveries by mailbox, lane and state: a scan of one index, for start-up only."""
+    return {
+        (mailbox_id, Lane(lane), DeliveryState(state)): count
+        for mailbox_id, lane, state, count in conn.execute(_COUNT)
+    }
+
+
+def _every(conn: sqlite3.Connection, by: DeliveryFilter) -> list[Walk]:
+    if by == DeliveryFilter(since=by.since):
+        return [Walk(_ALL, {})]
+    return _walks(conn, by, tuple(DeliveryState) if by.state is None else (by.state,))
+
+
+def _walks(
+    conn: sqlite3.Connection, by: DeliveryFilter, states: tuple[DeliveryState, ...]
+) -> list[Walk]:
+    values: tuple[str, ...]
+    match by:
+        case DeliveryFilter(reason_code=str() as code):
+            sql, values = _BY_REASON, (code,)
+        case DeliveryFilter(domain=str() as domain):
+            sql, values = _BY_DOMAIN, (domain,)
+        case _:
+            sql, values = _BY_STATE, states
+    return [
+        Walk(sql, {"mailbox_id": mailbox_id, "value": value})
+        for mailbox_id in each_mailbox(conn, by.mailbox_id)
+        for value in values
+    ]
+
+
+def _is_candidate(
+    conn: sqlite3.Connection, number: int, since: Instant | None, states: tuple[DeliveryState, ...]
+) -> bool:
+    state, created_at = conn.execute(_PLACE, (number,)).fetchone()
+    return state in states and (since is None or created_at >= since)
+
+
+def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
+    return rows.delivery_of(conn.execute(_ONE, (number,)).fetchone())
+
+
+def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:
+    last = ""
+    while row := conn.execute(_NEXT_DUE_MAILBOX, (last,)).fetchone():
+        last = row[0]
+        yield last

@@ -1,0 +1,108 @@
+"""What a crash leaves, made right before anything else is done (CONTRACT §2, §6.3).
+
+| found | becomes |
+|---|---|
+| `sending`, no mark | `pending`, `crashes` + 1; the third time in a row `failed`, `poison` |
+| `sending`, marked | `uncertain`: the relay may have it, so it is never sent again by itself |
+
+A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
+rows and are not touched.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.delivery import DeliveryState, end_unsent
+from postroom.core.instant import Instant
+from postroom.core.reason import ReasonCode
+from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.transition import Step, record, settle
+
+
+BY: Final = "recovery"
+
+_POISON: Final = """
+    SELECT number, doubts FROM delivery INDEXED BY delivery_sending
+    WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
+_FAIL: Final = """
+    UPDATE delivery SET state = :after, reason_code = 'poison', crashes = crashes + 1, due_at = NULL, stage = NULL,
+                        settled_at = :now, settled_by = 'recovery', version = version + 1
+    WHERE number = :number RETURNING number, job, mailbox_id, lane, domain, due_at"""
+_BACK_HISTORY: Final = """
+    INSERT INTO history (delivery, before, after, at, reason_code, by)
+    SELECT number, 'sending', 'pending', :now, 'crash.before_mark', 'recovery'
+    FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NULL"""
+_BACK: Final = """
+    UPDATE delivery SET state = 'pending', reason_code = 'crash.before_mark', crashes = crashes + :crash,
+                        due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
+    WHERE state = 'sending' AND marked_at IS NULL"""
+_DOUBT_HISTORY: Final = """
+    INSERT INTO history (delivery, before, after, at, reason_code, by)
+    SELECT number, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
+    FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NOT NULL"""
+_DOUBT: Final = """
+    UPDATE delivery SET state = 'uncertain', reason_code = 'crash.after_mark', due_at = NULL, crashes = 0,
+                        settled_at = :now, settled_by = 'recovery', version = version + 1
+    WHERE state = 'sending' AND marked_at IS NOT NULL RETURNING number, job"""
+
+_BUMP: Final = (
+    1 << 32
+)  # numbers given since the copy was made may be in the world: none of them comes again
+_NUMBERED: Final = ("job", "delivery", "thread", "event")
+_BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
+_FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
+_BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"
+_HOLD_HISTORY: Final = """
+    INSERT INTO history (delivery, before, after, at, by)
+    SELECT number, state, 'held', ?, 'recovery' FROM delivery WHERE state IN ('pending', 'retry_scheduled')"""
+_HOLD: Final = """
+    UPDATE delivery SET state = 'held', hold_reason = 'restored', version = version + 1
+    WHERE state IN ('pending', 'retry_scheduled')"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many deliveries became what."""
+
+    to_pending: int
+    to_uncertain: int
+    poison: int
+
+
+def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
+    """Take every delivery out of `sending`; to be called inside a transaction."""
+    poison = _end_poison(conn, now) if is_crash else 0
+    given = {"now": now, "crash": int(is_crash)}
+    conn.execute(_BACK_HISTORY, given)
+    back = conn.execute(_BACK, given).rowcount
+    conn.execute(_DOUBT_HISTORY, given)
+    doubtful = conn.execute(_DOUBT, given).fetchall()
+    for row in doubtful:
+        write_event(conn, "delivery.uncertain", row["number"], now)
+    for job in {row["job"] for row in doubtful}:
+        settle(conn, job, now)
+    return Found(back, len(doubtful), poison)
+
+
+def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
+    """A copy was put in place: leave out the numbers that may have been given since, and let nothing go by itself.
+
+    What waits in the copy may have been sent after it was made; a person decides.
+    """
+    for name in _NUMBERED:
+        if conn.execute(_BUMP_NUMBERS, (_BUMP, name)).rowcount == 0:
+            conn.execute(_FIRST_NUMBER, (_BUMP, name))
+    conn.execute(_BUMP_FENCES, (_BUMP,))
+    conn.execute(_HOLD_HISTORY, (now,))
+    conn.execute(_HOLD)
+
+
+def _end_poison(conn: sqlite3.Connection, now: Instant) -> int:
+    found = conn.execute(_POISON, {"crash": 1}).fetchall()
+    for row in found:
+        after = end_unsent(DeliveryState.FAILED, row["doubts"])
+        given = {"after": after, "now": now, "number": row["number"]}
+        moved = conn.execute(_FAIL, given).fetchone()
+        record(conn, moved, Step(DeliveryState.SENDING, after, now, BY, ReasonCode.POISON))
+    return len(found)

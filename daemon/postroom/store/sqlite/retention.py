@@ -1,0 +1,155 @@
+"""What age takes: content and history of settled jobs, events, staged uploads, pace buckets, files nobody names.
+
+It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; of every
+delivery its number, thread, mailbox, recipient hash and Message-ID. A job with a delivery that is uncertain, held or
+not settled does not age. Small bites: each unit writes at most 500 rows, and the others' units come between.
+
+A job goes in three steps, each safe to be the last before a crash: it is closed (`expired_at`; from then on answers
+come from its tombstone and nobody changes it), its deliveries go, its row and body go. A file goes as HAZARDS §1.1
+has it: doomed in a transaction that sees no name for it, unlinked, forgotten.
+
+Known limits: the clock is believed; who doubts it does not call this.
+"""
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Final, TypeVar
+
+from postroom.core.instant import MINUTE, Instant, micros
+from postroom.core.status import JobStatus
+from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.retention_jobs import Closing, OldJobs, Removing, find_closed, find_old
+from postroom.store.sqlite.staged import Dooming, Forgetting, Unstaging
+from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
+
+
+T = TypeVar("T")
+
+# Rows that one unit writes. A delivery leaves ten indexes, which costs as much as several plain rows.
+BITE: Final = 500
+JOBS_BITE: Final = 200
+
+_PACE_KEPT: Final = timedelta(hours=24, minutes=1)
+# What lies in the spool without a name may be about to get one: no accept takes a day.
+_SPOOL_KEPT: Final = timedelta(days=1)
+
+_DROP_EVENTS: Final = """
+    DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE created_at < ? ORDER BY created_at LIMIT ?)"""
+_DROP_BUCKETS: Final = """
+    DELETE FROM pace_bucket WHERE (scope, minute, lane) IN
+        (SELECT scope, minute, lane FROM pace_bucket WHERE minute < ? ORDER BY minute LIMIT ?)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How long things are kept; the defaults of CONTRACT §8."""
+
+    sent: timedelta = timedelta(days=30)
+    failed: timedelta = timedelta(days=90)
+    events: timedelta = timedelta(days=30)
+    staged: timedelta = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How much one run took."""
+
+    jobs: int
+    events: int
+    staged: int
+    files: int
+    buckets: int
+
+
+class SqliteRetention:
+    """Takes what is old.
+
+    `unlink` removes a file of the spool by its hex SHA-256 and says True when it is gone; False when somebody is
+    just putting an equal one there, which then stays.
+    """
+
+    def __init__(
+        self, database: Database, kept: Kept, unlink: Callable[[str], Awaitable[bool]]
+    ) -> None:
+        self._database = database
+        self._kept = kept
+        self._unlink = unlink
+
+    async def run(self, now: Instant) -> Taken:
+        """Take everything that is old at `now`."""
+        jobs = await self._take_jobs(now)
+        events = await self._repeat(_Dropping(_DROP_EVENTS, _before(now, self._kept.events)))
+        staged = await self._repeat(Unstaging(_before(now, self._kept.staged), BITE))
+        files = await self._take_files(now)
+        minute = _before(now, _PACE_KEPT) // MINUTE
+        buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
+        return Taken(jobs, events, staged, files, buckets)
+
+    async def _take_jobs(self, now: Instant) -> int:
+        taken = 0
+        while closed := await self._database.read(partial(find_closed, limit=JOBS_BITE)):
+            taken += await self._remove(closed)
+        sent, failed = _before(now, self._kept.sent), _before(now, self._kept.failed)
+        for status, before in (
+            (JobStatus.COMPLETED, sent),
+            (JobStatus.CANCELLED, sent),
+            (JobStatus.PARTIAL, failed),
+            (JobStatus.FAILED, failed),
+        ):
+            taken += await self._take_status(status, before, now)
+        return taken
+
+    async def _take_status(self, status: JobStatus, before: Instant, now: Instant) -> int:
+        taken = 0
+        after: tuple[int, int] | None = (0, 0)
+        while after is not None:
+            look = partial(find_old, status=status, before=before, after=after, limit=JOBS_BITE)
+            old: OldJobs = await self._database.read(look)
+            closed = await self._write(Closing(old.numbers, status, now), 2 * len(old.numbers))
+            taken += await self._remove(closed)
+            after = old.after
+        return taken
+
+    async def _remove(self, closed: tuple[int, ...]) -> int:
+        left = closed
+        while left:
+            left = await self._write(Removing(left, JOBS_BITE), JOBS_BITE)
+        return len(closed)
+
+    async def _take_files(self, now: Instant) -> int:
+        taken = 0
+        dooming = Dooming(_before(now, _SPOOL_KEPT), now, BITE)
+        while doomed := await self._write(dooming, BITE):
+            gone = tuple([sha256 for sha256 in doomed if await self._unlink(sha256)])
+            kept = tuple(sha256 for sha256 in doomed if sha256 not in gone)
+            await self._write(Forgetting(gone, kept, now), BITE)
+            taken += len(gone)
+        return taken
+
+    async def _repeat(self, unit: Unit[int]) -> int:
+        total = 0
+        while done := await self._write(unit, BITE):
+            total += done
+        return total
+
+    async def _write(self, unit: Unit[T], weight: int) -> T:
+        return await self._database.write(unit, lane=WriteLane.REST, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropping:
+    """A unit that deletes rows below a bound."""
+
+    sql: str
+    before: int
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
+        """How many."""
+        return UnitResult(conn.execute(self.sql, (self.before, BITE)).rowcount)
+
+
+def _before(now: Instant, age: timedelta) -> Instant:
+    return Instant(now - micros(age))

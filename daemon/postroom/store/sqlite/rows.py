@@ -1,0 +1,143 @@
+"""Stored rows as the records that the roads know."""
+
+import sqlite3
+from typing import Final
+
+import msgspec
+
+from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.instant import Instant
+from postroom.core.job import Copies
+from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
+from postroom.core.record import (
+    DeliveryRecord,
+    EventRecord,
+    HistoryRow,
+    JobRecord,
+    MailboxRecord,
+    StagedRecord,
+    SuppressionRecord,
+)
+from postroom.core.reply import Stage
+
+
+DELIVERY: Final = """
+    number, job, mailbox_id, recipient, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
+    message_id, attempts, series_attempts, deferrals, crashes, doubts, stage, marked_at, reply_code, enhanced_status,
+    reply_text, relay_message_id, settled_by, has_attachments, created_at"""
+JOB: Final = "number, mailbox_id, created_at, trace_id, idempotency_key, conversation_key, lane, copies, spec"
+HISTORY: Final = (
+    "before, after, at, reason_code, reply_code, enhanced_status, reply_text, attempt, by"
+)
+SUPPRESSION: Final = "number, mailbox_id, address, reason, by, created_at"
+
+
+def delivery_of(row: sqlite3.Row, history: tuple[HistoryRow, ...] = ()) -> DeliveryRecord:
+    """A delivery from its DELIVERY columns."""
+    return DeliveryRecord(
+        number=row["number"],
+        job_number=row["job"],
+        mailbox_id=row["mailbox_id"],
+        recipient=row["recipient"],
+        domain=row["domain"],
+        lane=Lane(row["lane"]),
+        state=DeliveryState(row["state"]),
+        hold_reason=row["hold_reason"] and HoldReason(row["hold_reason"]),
+        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        due_at=row["due_at"],
+        not_after=row["not_after"],
+        thread_number=row["thread"],
+        message_id=row["message_id"],
+        attempts=row["attempts"],
+        series_attempts=row["series_attempts"],
+        deferrals=row["deferrals"],
+        crashes=row["crashes"],
+        doubts=row["doubts"],
+        stage=row["stage"] and Stage(row["stage"]),
+        marked_at=row["marked_at"],
+        reply_code=row["reply_code"],
+        enhanced_status=row["enhanced_status"],
+        reply_text=row["reply_text"],
+        relay_message_id=row["relay_message_id"],
+        settled_by=row["settled_by"],
+        has_attachments=bool(row["has_attachments"]),
+        created_at=Instant(row["created_at"]),
+        history=history,
+    )
+
+
+def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecord:
+    """A job from its JOB columns."""
+    return JobRecord(
+        number=row["number"],
+        mailbox_id=row["mailbox_id"],
+        created_at=Instant(row["created_at"]),
+        trace_id=row["trace_id"],
+        idempotency_key=row["idempotency_key"],
+        conversation_id=row["conversation_key"],
+        lane=Lane(row["lane"]),
+        copies=Copies(row["copies"]),
+        spec=msgspec.json.decode(row["spec"], type=dict[str, object]),
+        deliveries=deliveries,
+    )
+
+
+def history_of(row: sqlite3.Row) -> HistoryRow:
+    """A transition from its HISTORY columns."""
+    return HistoryRow(
+        before=row["before"] and DeliveryState(row["before"]),
+        after=DeliveryState(row["after"]),
+        at=Instant(row["at"]),
+        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        reply_code=row["reply_code"],
+        enhanced_status=row["enhanced_status"],
+        reply_text=row["reply_text"],
+        attempt=row["attempt"],
+        by=row["by"],
+    )
+
+
+def event_of(row: sqlite3.Row) -> EventRecord:
+    """An event from its row."""
+    return EventRecord(
+        seq=row["seq"],
+        type=row["type"],
+        mailbox_id=row["mailbox_id"],
+        created_at=Instant(row["created_at"]),
+        data=msgspec.json.decode(row["data"], type=dict[str, object]),
+    )
+
+
+def suppression_of(row: sqlite3.Row) -> SuppressionRecord:
+    """A suppressed address from its SUPPRESSION columns."""
+    return SuppressionRecord(
+        mailbox_id=row["mailbox_id"],
+        address=row["address"],
+        reason=row["reason"],
+        by=row["by"],
+        created_at=Instant(row["created_at"]),
+    )
+
+
+def staged_of(row: sqlite3.Row) -> StagedRecord:
+    """A staged upload from its row."""
+    return StagedRecord(
+        ref=row["ref"],
+        sha256=row["sha256"],
+        size_bytes=row["size_bytes"],
+        filename=row["filename"],
+        content_type=row["content_type"],
+        created_at=Instant(row["created_at"]),
+    )
+
+
+def mailbox_of(row: sqlite3.Row) -> MailboxRecord:
+    """What is known of a mailbox from its row."""
+    return MailboxRecord(
+        mailbox_id=row["id"],
+        paused_by=row["paused_by"],
+        paused_reason=row["paused_reason"],
+        paused_at=row["paused_at"],
+        removed_at=row["removed_at"],
+    )
