@@ -110,6 +110,10 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
         {"attachments": [{**ATTACHMENT, "inline": 1}]},
         "/attachments/0/inline",
     ),
+    "an id that is a number": (
+        {"attachments": [{**ATTACHMENT, "content_id": 1}]},
+        "/attachments/0/content_id",
+    ),
     "an id with a space": (
         {"attachments": [{**ATTACHMENT, "content_id": "a b"}]},
         "/attachments/0/content_id",

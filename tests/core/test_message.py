@@ -101,6 +101,16 @@ def test_who_wrote_it_is_said(
     assert found.get_all("X-Auto-Response-Suppress", []) == ["OOF, AutoReply"] * len(written)
 
 
+def test_answers_go_where_the_job_says() -> None:
+    found = parsed(
+        wire(job(reply_to=[{"address": "r@x.example", "name": "Répondre"}, "s@x.example"]))
+    )
+    assert [str(one) for one in found["Reply-To"].addresses] == [
+        "Répondre <r@x.example>",
+        "s@x.example",
+    ]
+
+
 def test_the_callers_own_suppress_header_stays_alone() -> None:
     found = parsed(wire(job(headers={"x-auto-response-suppress": "DR"})))
     assert found.get_all("X-Auto-Response-Suppress") == ["DR"]
