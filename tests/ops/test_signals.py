@@ -61,7 +61,7 @@ def _samples(signals: Signals) -> dict[str, float]:
 def _busy() -> Signals:
     signals = Signals()
     signals.accepted("support")
-    row = WaitingRow(1, "support", Lane.HIGH, "d", NOW, S.PENDING, None, None, False, False)  # noqa: FBT003
+    row = WaitingRow(1, "support", Lane.HIGH, "d", NOW, S.PENDING, None, False, False)  # noqa: FBT003
     signals.started(row, Instant(NOW + 2 * SECOND))
     signals.started(row, Instant(NOW - 2 * SECOND))
     signals.finished(STARTED, SENT, S.SENT, timedelta(seconds=0.2))
