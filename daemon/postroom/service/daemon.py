@@ -75,7 +75,7 @@ class Daemon:
             await server.close()
             for helper in helpers:
                 helper.cancel()
-            await joined.close()
+            await joined.way.close()
             if own is not None:
                 own.remove()
 
@@ -90,14 +90,14 @@ class Daemon:
         tools, limit = self._tools, self._settings.daemon.drain
         began = tools.clock.monotonic()
         tools.supervisor.stopping("draining")
-        tools.chronicle.draining("signal", joined.under_way, limit)
+        tools.chronicle.draining("signal", joined.way.under_way, limit)
         await server.drain()
         joined.dispatcher.drain()
         end = began + limit.total_seconds() * SECOND
         while not loop.done() and (left := end - tools.clock.monotonic()) > 0:
             tools.supervisor.extend(_NOTICE + _LAST_WORDS)
             await asyncio.wait([loop], timeout=min(left / SECOND, _NOTICE.total_seconds()))
-        left_under_way = joined.under_way
+        left_under_way = joined.way.under_way
         if not loop.done():
             joined.dispatcher.interrupt()
             await asyncio.wait([loop], timeout=_LAST_WORDS.total_seconds())
@@ -107,7 +107,8 @@ class Daemon:
 
     def _heartbeat(self, outbox: Outbox, joined: Joined) -> Heartbeat:
         async def is_well() -> bool:
-            return await outbox.database.probe() >= 0
+            await outbox.database.probe()
+            return True
 
         return Heartbeat(
             self._tools.clock,

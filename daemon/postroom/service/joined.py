@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from postroom import __version__
@@ -10,14 +9,14 @@ from postroom.api.parts import Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import Moment
-from postroom.core.world import Host, World
+from postroom.core.world import Host
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
-from postroom.outbound.compose import SpoolComposer
+from postroom.outbound.compose import SpoolComposer, StoredMessages
 from postroom.outbound.dispatch import Dispatcher
 from postroom.outbound.flight import Flights
 from postroom.outbound.judge import Judge
@@ -26,9 +25,9 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
-from postroom.service.messages import MessagesView
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
+from postroom.service.way import Way
 from postroom.service.worlds import build_worlds
 from postroom.store.sqlite.outbox import Outbox
 
@@ -41,18 +40,7 @@ class Joined:
     dispatcher: Dispatcher
     staging: SpoolStaging
     signals: Signals
-    host: Host
-    pools: Mapping[str, Pool]
-
-    @property
-    def under_way(self) -> int:
-        """Deliveries under way."""
-        return self.host.in_slots + self.host.slow
-
-    async def close(self) -> None:
-        """Hang up on every relay."""
-        for pool in self.pools.values():
-            await pool.close()
+    way: Way
 
 
 async def join(
@@ -94,7 +82,8 @@ async def join(
         Moment(clock.now(), clock.monotonic()),
     )
     pools = {id_: Pool(relay, find_host_name()) for id_, relay in settings.relays.items()}
-    dispatcher = _dispatcher(tools, outbox, composer, signals, worlds, host, pools)
+    way = Way(host, worlds, pools)
+    dispatcher = _dispatcher(tools, outbox, composer, signals, way)
     for observer in (depth, signals, dispatcher, settled):
         outbox.database.watch(observer)
     parts = Parts(
@@ -103,8 +92,8 @@ async def join(
         admin=outbox.admin,
         uploads=staging,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
-        signals=SignalsView(outbox, depth, signals, host, worlds, pools, clock),
-        messages=MessagesView(outbox.reader, composer),
+        signals=SignalsView(outbox, depth, signals, way, clock),
+        messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
         kept=Kept(group),
@@ -112,7 +101,7 @@ async def join(
         on_fault=tools.chronicle.request_failed,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, host, pools)
+    return Joined(parts, dispatcher, staging, signals, way)
 
 
 def _dispatcher(
@@ -120,16 +109,14 @@ def _dispatcher(
     outbox: Outbox,
     composer: SpoolComposer,
     signals: Signals,
-    worlds: Mapping[str, World],
-    host: Host,
-    pools: Mapping[str, Pool],
+    way: Way,
 ) -> Dispatcher:
     clock = tools.clock
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     judge = Judge(account, clock, tools.entropy)
     attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
-    flights = Flights(outbox.loop, attempts, pools, judge, account, clock)
-    return Dispatcher(outbox.loop, worlds, host, flights, account, clock)
+    flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)
+    return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
 
 
 def _principal(connection: socket.socket) -> int | None:

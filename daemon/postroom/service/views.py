@@ -12,7 +12,7 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
-from postroom.core.world import Host, World
+from postroom.core.world import World
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.logwords import Scope
@@ -20,7 +20,6 @@ from postroom.ops.metrics import Picture, StoreFigures, metrics_text
 from postroom.ops.signals import Signals
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
-from postroom.outbound.pool import Pool
 from postroom.ports.desk import Reader
 from postroom.ports.errors import StoreError
 from postroom.ports.host import Clock
@@ -34,6 +33,7 @@ from postroom.ports.loop import (
     Stats,
 )
 from postroom.ports.looping import WaitingRow
+from postroom.service.way import Way
 from postroom.store.sqlite.outbox import Outbox
 
 
@@ -101,17 +101,13 @@ class SignalsView:
         outbox: Outbox,
         depth: Depth,
         signals: Signals,
-        host: Host,
-        worlds: Mapping[str, World],
-        pools: Mapping[str, Pool],
+        way: Way,
         clock: Clock,
     ) -> None:
         self._outbox = outbox
         self._depth = depth
         self._signals = signals
-        self._host = host
-        self._worlds = worlds
-        self._pools = pools
+        self._way = way
         self._clock = clock
         self._started_at = clock.now()
 
@@ -121,8 +117,8 @@ class SignalsView:
         return Stats(
             at=now,
             started_at=self._started_at,
-            in_flight=self._host.in_slots + self._host.slow,
-            slots=self._host.slots,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
             outcomes=self._signals.words(),
@@ -131,7 +127,7 @@ class SignalsView:
     async def metrics_text(self) -> str:
         """The same and more for Prometheus."""
         now = self._clock.now()
-        for world in self._worlds.values():
+        for world in self._way.worlds.values():
             mailbox, relay = world.mailbox, world.relay
             self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
             self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
@@ -139,11 +135,11 @@ class SignalsView:
         picture = Picture(
             at=now,
             version=__version__,
-            in_flight=self._host.in_slots + self._host.slow,
-            slots=self._host.slots,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
-            connections={id_: pool.connections for id_, pool in self._pools.items()},
+            connections={id_: pool.connections for id_, pool in self._way.pools.items()},
             store=StoreFigures(
                 commits=writer.commits,
                 units=writer.units,
@@ -172,7 +168,6 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         due_at=due_at,
         state=delivery.state,
         not_after=delivery.not_after,
-        expires_at=None,
         has_attachments=delivery.has_attachments,
         is_suspect=delivery.crashes >= SUSPECT_AFTER,
     )
