@@ -7,7 +7,7 @@ import click
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, short
+from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, said, short
 from postroom.cli.paper import (
     Column,
     Json,
@@ -24,8 +24,8 @@ from postroom.cli.paper import (
 
 
 def _reply(event: Json) -> str:
-    parts = (dig(event, "delivery", "reply", name) for name in ("code", "enhanced_status", "text"))
-    return " ".join(plain(part) for part in parts if part)
+    names = ("code", "enhanced_status", "text")
+    return said(*(dig(event, "delivery", "reply", name) for name in names))
 
 
 _EVENTS: Final = (
