@@ -115,7 +115,7 @@ def _show(found: Json) -> None:
         {
             "since": short(found["started_at"]),
             "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
-            "waiting": found["depth"],
+            "deliveries": found["depth"],
             "longest due": f"{plain(found['oldest_due_age_s'])} s",
             "outcomes": found["outcomes"],
         }
