@@ -278,12 +278,12 @@ async def test_a_pause_holds_a_mailbox_until_it_is_resumed() -> None:
 
     run = loop(mailbox())
     async with run:
-        run.dispatcher.committed([MailboxPaused("box", is_paused=True)])
+        run.dispatcher.committed([MailboxPaused("box", is_paused=True, by="uid:0", reason="")])
         number = run.store.add("box")
         await run.run(3600, step=60)
         assert run.store.state(number) is PENDING
         assert ("waited", "box", "hold") in run.told.lines
-        run.dispatcher.committed([MailboxPaused("box", is_paused=False)])
+        run.dispatcher.committed([MailboxPaused("box", is_paused=False, by="uid:0", reason="")])
         await settle()
         assert run.store.state(number) is SENT_STATE
 
