@@ -25,10 +25,6 @@ class Unfit:
     is_changing: bool = False
 
 
-class TooSlow(Exception):
-    """Whoever wanted the file waits for it no more."""
-
-
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 _WALK: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHARED: Final = stat.S_IRGRP | stat.S_IROTH
@@ -56,10 +52,7 @@ class Wanted:
 def read_beneath(
     wanted: Wanted, take: Callable[[bytes], None], is_over: Callable[[], bool]
 ) -> Unfit | None:
-    """Give the whole file to `take`, piece by piece; why not, where it is unfit.
-
-    Raises: TooSlow as soon as `is_over` says so.
-    """
+    """Give the whole file to `take`, piece by piece; why not, where it is unfit. `is_over`: nobody waits any more."""
     found = _find_root(wanted)
     if isinstance(found, Unfit):
         return found
@@ -115,7 +108,7 @@ def _copy(
     left = before.st_size
     while piece := os.read(number, PIECE_BYTES):
         if is_over():
-            raise TooSlow
+            return Unfit("Reading took too long.")
         left -= len(piece)
         if left < 0:
             break

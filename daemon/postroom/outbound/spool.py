@@ -8,13 +8,13 @@ somebody is about to name looks young, and `unlink` leaves it. Everything here b
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
-from errno import EDQUOT, ENOSPC
+from errno import EBADF, EDQUOT, ENOSPC
 from pathlib import Path
-from tempfile import TemporaryFile, mkstemp
+from tempfile import mkstemp
 from threading import Lock
-from typing import IO, Final
+from typing import Final, Self
 
 from postroom.core.instant import micros
 from postroom.ports.errors import StorageFull, StoreUnavailable
@@ -48,22 +48,12 @@ class Spool:
             for left in (self._root / _TEMPORARY).iterdir():
                 left.unlink()
 
-    @contextmanager
-    def incoming(self) -> Iterator["Incoming"]:
-        """A file on its way in; unless it is kept, nothing of it stays. Raises StorageFull, StoreUnavailable."""
+    def incoming(self) -> "Incoming":
+        """A file on its way in. Raises StorageFull, StoreUnavailable."""
         self._check_room()
         with _translated():
             number, name = mkstemp(dir=self._root / _TEMPORARY)
-        incoming = Incoming(self, number, Path(name))
-        try:
-            yield incoming
-        finally:
-            incoming.drop()
-
-    def scratch(self) -> IO[bytes]:
-        """A nameless file that is gone when it is closed. Raises StorageFull, StoreUnavailable."""
-        with _translated():
-            return TemporaryFile(dir=self._root / _TEMPORARY)
+        return Incoming(self, number, Path(name))
 
     def path(self, sha256: str) -> Path:
         """Where a file of this hex SHA-256 lies, or would lie."""
@@ -79,10 +69,11 @@ class Spool:
         now = self._clock.now() * _NANOS
         with self._lock, _translated():
             os.utime(temporary, ns=(now, now))
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            if not path.parent.exists():
+                path.parent.mkdir(mode=0o700)
+                _sync(self._root)
             temporary.replace(path)
             _sync(path.parent)
-            _sync(self._root)
 
     def unlink(self, sha256: str) -> bool:
         """Remove a file that nothing names; whether it is gone. False: an equal one was put there just now."""
@@ -110,37 +101,57 @@ class Spool:
 
 
 class Incoming:
-    """A temporary file that is written, measured and hashed."""
+    """A temporary file that is written, measured and hashed; unless it is kept, nothing of it stays.
+
+    `drop` may come from another thread while a write is under way (its caller is gone): it waits for that.
+    """
 
     def __init__(self, spool: Spool, number: int, temporary: Path) -> None:
         self._spool = spool
-        self._number = number
+        self._number: int | None = number
         self._temporary = temporary
         self._hash = hashlib.sha256()
+        self._lock = Lock()
         self.size_bytes = 0
 
-    def write(self, piece: bytes) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def write(self, *pieces: bytes) -> None:
         """Append. Raises StorageFull, StoreUnavailable."""
-        self._hash.update(piece)
-        self.size_bytes += len(piece)
-        rest = memoryview(piece)
-        with _translated():
-            while rest:
-                rest = rest[os.write(self._number, rest) :]
+        for piece in pieces:
+            self._hash.update(piece)
+            self.size_bytes += len(piece)
+            self._write(memoryview(piece))
 
     def keep(self) -> str:
         """Put it into the spool, durably; its hex SHA-256. Raises StorageFull, StoreUnavailable."""
         sha256 = self._hash.hexdigest()
-        with _translated():
-            os.fsync(self._number)
-        self._spool.adopt(self._temporary, sha256)
+        with self._lock, _translated():
+            os.fsync(self._open_number())
+            self._spool.adopt(self._temporary, sha256)
         return sha256
 
     def drop(self) -> None:
         """Close it, and remove what was not kept."""
-        with suppress(OSError):
-            os.close(self._number)
-        self._temporary.unlink(missing_ok=True)
+        with self._lock:
+            number, self._number = self._number, None
+            if number is not None:
+                os.close(number)
+                self._temporary.unlink(missing_ok=True)
+
+    def _write(self, rest: memoryview) -> None:
+        while rest:
+            with self._lock, _translated():
+                rest = rest[os.write(self._open_number(), rest) :]
+
+    def _open_number(self) -> int:
+        if self._number is None:
+            raise OSError(EBADF, "dropped")
+        return self._number
 
 
 @contextmanager

@@ -10,16 +10,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from threading import Event
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from postroom.core.filename import harmless_name
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND
 from postroom.core.job import PathAttachment
 from postroom.core.record import StagedRecord
-from postroom.outbound.beneath import TooSlow, Unfit, Wanted, read_beneath
-from postroom.outbound.spool import PIECE_BYTES, Incoming, Spool
+from postroom.outbound.beneath import Unfit, Wanted, read_beneath
+from postroom.outbound.spool import PIECE_BYTES, Spool
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.staging import FileRefused, FilesSlow, KeptFile
@@ -109,19 +110,21 @@ class SpoolStaging:
         self, upload: Upload, content: AsyncIterator[bytes]
     ) -> StagedRecord | UploadTooLarge:
         """Keep the content durably and name it. What `content` raises is raised again, and nothing is kept."""
-        with self._parts.spool.incoming() as incoming:
+        incoming = self._parts.spool.incoming()
+        try:
             async for pieces in _gathered(content):
-                await self._in_thread(_write, incoming, pieces)
+                await self._in_thread(incoming.write, *pieces)
                 if upload.limit_bytes and incoming.size_bytes > upload.limit_bytes:
                     return UploadTooLarge(upload.limit_bytes)
             sha256 = await self._in_thread(incoming.keep)
-            size_bytes = incoming.size_bytes
+        finally:  # by a thread, which waits for a write that is under way; a cancelled caller does not
+            self._parts.executor.submit(incoming.drop)
         now = self._parts.clock.now()
         number = (now // SECOND << _CHANCE_BITS) | self._parts.entropy.token(_CHANCE_BITS)
         staged = StagedRecord(
             ref=encode_id(Kind.ATTACHMENT, number),
             sha256=sha256,
-            size_bytes=size_bytes,
+            size_bytes=incoming.size_bytes,
             filename=upload.filename,
             content_type=upload.content_type,
             created_at=now,
@@ -132,7 +135,7 @@ class SpoolStaging:
     async def open_staged(self, staged: StagedRecord) -> AsyncIterator[bytes] | None:
         """Its bytes, in pieces; None when they are gone."""
         try:
-            file = await self._in_thread(self._parts.spool.path(staged.sha256).open, "rb")
+            file = await self._in_thread(_open, self._parts.spool.path(staged.sha256))
         except FileNotFoundError:
             return None
 
@@ -178,7 +181,7 @@ class SpoolStaging:
         try:
             async with asyncio.timeout(self._parts.all_files.total_seconds()):
                 return await self._in_thread(work, over.is_set)
-        except (TimeoutError, TooSlow):
+        except TimeoutError:
             return FilesSlow()
         finally:
             over.set()
@@ -202,9 +205,8 @@ async def _gathered(content: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]
         yield pieces
 
 
-def _write(incoming: Incoming, pieces: list[bytes]) -> None:
-    for piece in pieces:
-        incoming.write(piece)
+def _open(path: Path) -> BinaryIO:
+    return path.open("rb")
 
 
 def _refused(unfit: Unfit) -> FileRefused:
