@@ -5,7 +5,13 @@ from support.api_server import Api
 
 
 def mail(name: str, **more: object) -> dict[str, object]:
-    return {"mailbox_id": "support", "subject": "Hi", "to": [f"{name}@example.com"], **more}
+    return {
+        "mailbox_id": "support",
+        "subject": "Hi",
+        "text": "Hi.",
+        "to": [f"{name}@example.com"],
+        **more,
+    }
 
 
 async def test_each_job_of_a_batch_is_answered_on_its_own_and_in_order(api: Api) -> None:

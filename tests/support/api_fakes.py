@@ -9,7 +9,8 @@ from postroom.core.body import Body
 from postroom.core.delivery import UNSETTLED, DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
-from postroom.core.job import Address, Copies, Field, Job, OnDuplicate, Problem, Recipient
+from postroom.core.job import Copies, Job, Problem
+from postroom.core.jobrequest import read_request
 from postroom.core.mailbox import Lane, Mailbox
 from postroom.core.record import (
     DeliveryRecord,
@@ -284,7 +285,7 @@ class FakeOutbox:
 
 @dataclass
 class FakeSubmitter:
-    """Accepts what has a mailbox, a subject and a recipient; one key is one job. `gate` holds every job up."""
+    """Accepts what is a job of the mailbox `support`; one key is one job. `gate` holds every job up."""
 
     outbox: FakeOutbox
     gate: asyncio.Event | None = None
@@ -306,27 +307,27 @@ class FakeSubmitter:
             await self.gate.wait()
         if self.fault is not None:
             raise self.fault
-        match value:
-            case {"mailbox_id": "support", "subject": str(), "to": [str(recipient), *_]}:
-                return self._accept(value, header_key or value.get("idempotency_key"), recipient)
-            case _:
-                problem = Problem("/to", "At least one recipient is needed.")
-                return Refused(
-                    RefusalKind.WRONG, RefusalCode.INVALID_JOB, "The job has faults.", (problem,)
-                )
+        asked = read_request(value, header_key=header_key, trace_header=trace_header, now=NOW)
+        if not isinstance(asked, Job):
+            return _refused(RefusalCode.INVALID_JOB, *asked)
+        if asked.mailbox_id != "support":
+            return _refused(RefusalCode.UNKNOWN_MAILBOX, Problem("/mailbox_id", "Nobody."))
+        return self.accept(asked)
 
-    def _accept(self, value: dict[str, object], key: object, recipient: str) -> SubmitResult:
+    def accept(self, asked: Job) -> SubmitResult:
         number = len(self.outbox.jobs) + 1
-        if isinstance(key, str):
+        key = asked.idempotency_key
+        if key is not None:
             if key in self.keys:
                 return Repeated(self.keys[key], is_expired=False, duplicates_dropped=0)
             self.keys[key] = number
+        recipient = asked.recipients[0].address.address
         record = delivery(number, recipient=recipient)
         self.outbox.jobs[number] = job(number, record)
         return Submitted(
             number=number,
-            job=plain_job(recipient),
-            idempotency_key=str(key or "minted"),
+            job=asked,
+            idempotency_key=key or "minted",
             trace_id="trace-1",
             created_at=NOW,
             due_at=NOW,
@@ -339,30 +340,8 @@ class FakeSubmitter:
         )
 
 
-def plain_job(recipient: str) -> Job:
-    return Job(
-        mailbox_id="support",
-        recipients=(Recipient(Address(recipient), Field.TO),),
-        duplicates_dropped=0,
-        subject="Hello",
-        text="Hello.\n",
-        html=None,
-        copies=Copies.CONVERSATION,
-        attachments=(),
-        headers=(),
-        reply_to=(),
-        metadata=(),
-        lane=Lane.STANDARD,
-        send_at=None,
-        not_after=None,
-        conversation_id=None,
-        thread_number=None,
-        trace_id=None,
-        idempotency_key=None,
-        on_duplicate=OnDuplicate.REPLAY,
-        auto_submitted=None,
-        spec={},
-    )
+def _refused(code: RefusalCode, *problems: Problem) -> Refused:
+    return Refused(RefusalKind.WRONG, code, "The job has faults.", problems)
 
 
 class FakeUploads:

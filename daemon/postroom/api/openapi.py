@@ -56,8 +56,9 @@ def describe(routes: Sequence[Route], version: str) -> bytes:
             **_request(route, by_shape),
             "responses": {**_good(route, by_shape), **_refusals(route, by_shape[Problem])},
         }
-    for name in {route.query.__name__ for route in routes}:
-        components.pop(name, None)
+    bodies = {route.body for route in routes}
+    for query in {route.query for route in routes} - bodies:
+        del components[query.__name__]
     return msgspec.json.encode(_document(version, paths, components))
 
 
@@ -106,7 +107,7 @@ def _without_null(schema: Schema) -> Schema:
 
 def _request(route: Route, by_shape: dict[Any, Schema]) -> Schema:
     if route.is_upload:
-        return {"requestBody": {"required": True, "content": {_BYTES: {"schema": {}}}}}
+        return {"requestBody": {"required": False, "content": {_BYTES: {"schema": {}}}}}
     if route.body is None:
         return {}
     content = {"application/json": {"schema": by_shape[route.shown_body or route.body]}}

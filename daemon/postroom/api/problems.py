@@ -93,12 +93,12 @@ TABLE: Final[Mapping[Code, Entry]] = {
     Code.LOG_RESET: _E(
         410,
         "The event log is another one",
-        "Start again from `oldest_seq`; what you remember belongs to another `log_id`.",
+        "Start again with `after=0`; what you remember belongs to another `log_id`.",
     ),
     Code.LOG_TRIMMED: _E(
         410,
         "These events are gone",
-        "Start again from `oldest_seq`: retention removed what was before.",
+        "Start again with `after=0`: it begins at `oldest_seq`.",
     ),
     Code.CONTENT_GONE: _E(
         410, "The content was removed", "Retention removed it; its outcome can still be read."

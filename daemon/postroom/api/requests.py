@@ -4,7 +4,7 @@ Nothing unknown is accepted and ignored. The fields of a job are rendered from h
 checks, which find all faults at once, are in core.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
@@ -218,10 +218,14 @@ class JobRequest(Asked, frozen=True):
     auto_submitted: AutoSubmitted | UnsetType = UNSET
 
 
+# Anything is taken, because what is no job is refused in its own place.
+_ITEM: Final = {"anyOf": [{"$ref": "#/components/schemas/JobRequest"}, {}]}
+
+
 class BatchRequest(Asked, frozen=True):
     """Jobs that are accepted or refused each on its own."""
 
-    jobs: Annotated[list[JobRequest], Meta(max_length=1000)]
+    jobs: Annotated[list[Annotated[Any, Meta(extra_json_schema=_ITEM)]], Meta(max_length=1000)]
 
 
 class BatchItems(Asked, frozen=True):

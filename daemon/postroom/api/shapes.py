@@ -174,8 +174,8 @@ class Gate(Answered, frozen=True):
 
     name: str
     verdict: GateVerdict
-    value: str | None
-    threshold: str | None
+    value: int | str | None
+    threshold: int | str | None
     until_at: Moment | None
 
 

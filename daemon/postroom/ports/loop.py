@@ -24,8 +24,8 @@ class GateReport:
 
     name: str
     verdict: GateVerdict
-    value: str | None
-    threshold: str | None
+    value: int | str | None
+    threshold: int | str | None
     until: Instant | None
 
 
