@@ -100,7 +100,7 @@ class Window:
     def bound(self, lane: Lane, shares: LaneShares, mono: int) -> Bound:
         """Of the bounds that hold for this lane the one that has room last."""
         self._forget(mono)
-        found, found_from = Bound(0, self.limit, mono), -1
+        found, found_from = Bound(0, self.limit, mono), mono - 1
         for lanes, allowed in _shares(lane, self.limit, shares):
             used = sum([self._counts[one] for one in lanes])
             from_mono = mono if used < allowed else self._room_from(lanes, used - allowed, mono)
