@@ -50,7 +50,7 @@ SEND = "send --mailbox support --to ann@example.com --subject Hi --text x"
         ("mailboxes pause support --reason moving", 0),
         ("mailboxes pause support", 0),
         ("mailboxes resume support", 0),
-        ("mailboxes resume nobody", 69),
+        ("mailboxes resume nobody", 67),
         ("suppressions add gone@example.com --mailbox support --reason asked", 0),
         ("suppressions", 0),
         ("stats", 0),

@@ -199,6 +199,7 @@ WRONG = {
     "an unknown section": ("[demon]\n", "demon", "'daemon'"),
     "text for a number": ("[daemon]\nslots = '9'", "daemon.slots", "whole number"),
     "a fraction for a whole number": ("[daemon]\nslots = 1.5", "daemon.slots", "whole number"),
+    "true for a whole number": ("[daemon]\nslots = true", "daemon.slots", "true or false"),
     "true for a number": ("[daemon]\ndrain_s = true", "daemon.drain_s", "true or false"),
     "a number out of range": ("[daemon]\nslots = 0", "daemon.slots", "at least 1"),
     "a number beyond all": ("[daemon]\ndrain_s = 1" + "0" * 400, "daemon.drain_s", "at most"),

@@ -9,7 +9,7 @@ from postroom.core.body import FileSegment
 from postroom.core.instant import SECOND
 from postroom.core.mailbox import Limits, Mailbox
 from postroom.outbound.submit import JobSubmitter, SubmitParts
-from postroom.ports.accepting import JobExpired, StagedGone, UnknownThread
+from postroom.ports.accepting import JobExpired, Replayed, StagedGone, UnknownThread
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.submitting import (
     Merged,
@@ -182,11 +182,11 @@ async def test_a_file_with_other_content_is_another_job() -> None:
 
 async def test_a_replay_of_an_expired_job_says_so() -> None:
     desk = Desk()
-    first = taken(await desk.post(idempotency_key="k"))
+    desk.spool.paths["/srv/a.csv"] = b"1"
+    job: dict[str, object] = {"idempotency_key": "k", "attachments": [{"path": "/srv/a.csv"}]}
+    first = taken(await desk.post(**job))
     desk.intake.tombstones.add(first.number)
-    assert await desk.post(idempotency_key="k") == Repeated(
-        first.number, is_expired=True, duplicates_dropped=0
-    )
+    assert await desk.post(**job) == Repeated(first.number, is_expired=True, duplicates_dropped=0)
 
 
 def hold(desk: Desk) -> asyncio.Event:
@@ -509,6 +509,9 @@ async def test_what_the_store_says_last_counts() -> None:
     desk = Desk()
     desk.intake.refuses = [JobExpired(7)]
     assert refused(await desk.post(**MERGE)).code is RefusalCode.JOB_EXPIRED
+    desk.intake.refuses = [Replayed(7, is_expired=True)]
+    again = Repeated(7, is_expired=True, duplicates_dropped=0, merged=Merged(0, 1))
+    assert await desk.post(**MERGE) == again
 
 
 async def test_what_is_not_an_object_is_a_problem() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import MINUTE, SECOND, Instant
 from postroom.core.mailbox import Lane
@@ -13,7 +14,6 @@ from postroom.core.reply import SmtpReply, Stage
 from postroom.ports.changes import JobChanged, RowsWaiting, StateMoved
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
-    Breaker,
     Bucket,
     DomainPause,
     MarkStopped,
@@ -250,7 +250,9 @@ async def test_what_the_server_said_can_not_keep_sent_from_being_stored(tmp_path
 async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_path: Path) -> None:
     minute = NOON // MINUTE
     buckets = (Bucket("m:support", minute, Lane.HIGH), Bucket("r:main", minute, Lane.HIGH))
-    relay = Breaker("open", "unreachable", 5, 31, 5, NOON, Instant(NOON + 1), 30.0, 1)
+    relay = Breaker(
+        BreakerState.OPEN, ReasonCode.RELAY_UNREACHABLE, 5, 31, 5, NOON, Instant(NOON + 1), 30.0, 1
+    )
     mailbox = Breaker(faults_in_row=2, seen=9)
     until = DomainPause("support", "example.com", Instant(NOON + 1), ReasonCode.RELAY_UNREACHABLE)
     over = DomainPause("support", "example.org", NOON, ReasonCode.RELAY_UNREACHABLE)

@@ -99,6 +99,9 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
     fake: FakeDaemon
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up is no news."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

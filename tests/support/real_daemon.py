@@ -1,5 +1,7 @@
 """The real daemon as a child process, on a fresh directory, with one mailbox that sends through a relay on loopback."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from postroom.cli.__main__ import main
 from postroom.cli.demo_relay import Relay
 from postroom.client import Client
 
@@ -39,6 +42,15 @@ retry = {{ first_s = 1, jitter = 0 }}
 def env(**more: str) -> dict[str, str]:
     """The environment of a child that runs this source."""
     return {**os.environ, "PYTHONPATH": str(SOURCE), "NO_COLOR": "1", **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
 
 
 @dataclass
@@ -77,21 +89,32 @@ class RealDaemon:
             self.process.kill()
             self.process.wait()
 
-    def cli(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Type a command."""
-        return subprocess.run(
-            [*POSTROOM, *words],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env=env(POSTROOM_SOCKET=str(self.folder / "api.sock")),
+    def cli(self, *words: str) -> Typed:
+        """Type a command; in this process, since a hundred starts of Python would take their time."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        argv = [
+            *words,
+            *(() if words[0] in {"run", "config"} else ("--socket", self.client.socket)),
+        ]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(argv)
+        texts = []
+        for stream in (out, err):
+            stream.flush()
+            texts.append(stream.buffer.getvalue().decode())
+        return Typed(code, *texts)
+
+    def run(self, config: Path) -> Typed:
+        """What another daemon with these settings says and how it ends."""
+        argv = [*POSTROOM, "run", "--config", str(config)]
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=30, check=False, env=env()
         )
+        return Typed(done.returncode, done.stdout, done.stderr)
 
     def json(self, *words: str) -> Any:
         """What a command prints for programs."""
-        return json.loads(self.cli(*words, "--json").stdout)
+        return json.loads(self.cli(*words, "--json").out)
 
 
 @contextmanager

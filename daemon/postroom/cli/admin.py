@@ -1,6 +1,7 @@
 """Running it: mailboxes and suppressions."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import click
@@ -9,6 +10,7 @@ from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import LIMIT, listing, short
 from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.client.errors import NotFound
 
 
 def mailboxes_table(rows: list[Json]) -> None:
@@ -92,7 +94,8 @@ mailboxes.add_command(_mailboxes_list)
 @at_desk()
 def check(desk: Desk, mailbox_id: str) -> int:
     """Try a mailbox's relay step by step; nothing is sent. Exits 69 when a step failed."""
-    found = desk.client.check(mailbox_id)
+    with _known(mailbox_id):
+        found = desk.client.check(mailbox_id)
     if desk.is_json:
         emit(found)
     else:
@@ -106,7 +109,9 @@ def check(desk: Desk, mailbox_id: str) -> int:
 @at_desk()
 def pause(desk: Desk, mailbox_id: str, reason: str | None) -> int:
     """Stop a mailbox: it accepts mail, and sends none until it is resumed."""
-    return _done(desk, desk.client.pause(mailbox_id, reason), f"{mailbox_id} is paused.")
+    with _known(mailbox_id):
+        answer = desk.client.pause(mailbox_id, reason)
+    return _done(desk, answer, f"{mailbox_id} is paused.")
 
 
 @mailboxes.command()
@@ -114,7 +119,9 @@ def pause(desk: Desk, mailbox_id: str, reason: str | None) -> int:
 @at_desk()
 def resume(desk: Desk, mailbox_id: str) -> int:
     """Let a mailbox go on."""
-    return _done(desk, desk.client.resume(mailbox_id), f"{mailbox_id} goes on.")
+    with _known(mailbox_id):
+        answer = desk.client.resume(mailbox_id)
+    return _done(desk, answer, f"{mailbox_id} goes on.")
 
 
 @click.command("list")
@@ -163,6 +170,16 @@ def remove(desk: Desk, address: str, mailbox_id: str | None) -> int:
     """Allow an address again."""
     desk.client.unsuppress(address, mailbox_id=mailbox_id)
     return _done(desk, {"address": address}, f"{address} may be written to again.")
+
+
+@contextlib.contextmanager
+def _known(mailbox_id: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFound as error:
+        talk(f"postroom: there is no mailbox '{plain(mailbox_id)}'")
+        talk("  What to do: `postroom mailboxes` lists them.")
+        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
 
 
 def _done(desk: Desk, answer: Json, told: str) -> int:

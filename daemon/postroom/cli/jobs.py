@@ -39,9 +39,15 @@ def short(instant: object) -> object:
 
 
 def reply(row: Json) -> str:
-    """What the relay said: code, enhanced status and text."""
-    said = (row.get("reply_code"), row.get("enhanced_status"), row.get("reply_text"))
-    return " ".join(plain(part) for part in said if part)
+    """What the relay said: code, enhanced status (once, the text may begin with it) and text."""
+    return said(row.get("reply_code"), row.get("enhanced_status"), row.get("reply_text"))
+
+
+def said(code: object, enhanced: object, text: object) -> str:
+    """The parts of an SMTP reply as one harmless line."""
+    status, words = plain(enhanced), plain(text)
+    parts = (plain(code), "" if words.startswith(status) else status, words)
+    return " ".join(part for part in parts if part)
 
 
 _DELIVERIES: Final = (

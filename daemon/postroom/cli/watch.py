@@ -7,7 +7,7 @@ import click
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, short
+from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, said, short
 from postroom.cli.paper import (
     Column,
     Json,
@@ -24,8 +24,8 @@ from postroom.cli.paper import (
 
 
 def _reply(event: Json) -> str:
-    parts = (dig(event, "delivery", "reply", name) for name in ("code", "enhanced_status", "text"))
-    return " ".join(plain(part) for part in parts if part)
+    names = ("code", "enhanced_status", "text")
+    return said(*(dig(event, "delivery", "reply", name) for name in names))
 
 
 _EVENTS: Final = (
@@ -115,7 +115,7 @@ def _show(found: Json) -> None:
         {
             "since": short(found["started_at"]),
             "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
-            "waiting": found["depth"],
+            "deliveries": found["depth"],
             "longest due": f"{plain(found['oldest_due_age_s'])} s",
             "outcomes": found["outcomes"],
         }

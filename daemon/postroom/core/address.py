@@ -3,6 +3,7 @@
 What is accepted is what is stored and sent: the local part as given (in NFC), the domain as lower-case A-labels. Limits
 are octets: local part 64, domain 253, both together 254. Names of intranets and tests (`.local`, `.test`,
 `localhost`) are domains like others. Quoted local parts are accepted as long as nothing in them would need escaping.
+Known limits: an address that is quoted or international has at most 252 octets.
 """
 
 import re
@@ -16,7 +17,6 @@ from postroom.core.words import find_line_fault, shown
 
 
 LOCAL_MOST: Final = 64
-DOMAIN_MOST: Final = 253
 TOTAL_MOST: Final = 254
 NAME_MOST: Final = 256
 
@@ -91,11 +91,9 @@ def _read_rare(local: str, domain: str, name: str) -> Address | str:
 
 
 def _limited(local: str, domain: str, name: str) -> Address | str:
-    octets = len(local.encode())
-    if octets > LOCAL_MOST:
+    """The address if its parts are within their limits; how long it is in all was looked at before."""
+    if len(local.encode()) > LOCAL_MOST:
         return f"The part before the @ is longer than {LOCAL_MOST} octets."
-    if len(domain) > DOMAIN_MOST or octets + 1 + len(domain) > TOTAL_MOST:
-        return f"The address is longer than {TOTAL_MOST} octets."
     if domain.rpartition(".")[2].isdigit():
         return "The part after the @ is a number or an IP address, not a domain."
     return Address(f"{local}@{domain}", name)

@@ -114,16 +114,10 @@ def compose(job: Job, files: Sequence[AttachedFile], boundary: str) -> Body:
     if apart:
         content = _multipart("mixed", [content, *map(_file_part, apart)], f"{boundary}.m")
     segments = _joined([b"MIME-Version: 1.0\r\n", *content])
-    return Body(segments, sum(map(segment_size, segments)))
-
-
-def segment_size(segment: Segment) -> int:
-    """What a segment comes to on the wire."""
-    if isinstance(segment, bytes):
-        return len(segment)
-    if segment.encoding is Encoding.NONE:
-        return segment.size_bytes
-    return base64_size(segment.size_bytes)
+    sizes = (
+        len(one) if isinstance(one, bytes) else base64_size(one.size_bytes) for one in segments
+    )
+    return Body(segments, sum(sizes))
 
 
 def _addresses(name: str, addresses: Iterable[Address]) -> bytes:

@@ -57,7 +57,9 @@ def answer(
         case Accepted(number, deliveries, already):
             return Repeated(number, False, dropped, Merged(len(deliveries), already))  # noqa: FBT003 - positional as in match
         case Replayed(number, is_expired):
-            return Repeated(number, is_expired, dropped)
+            is_merge = new.job.on_duplicate is OnDuplicate.MERGE
+            merged = Merged(0, len(new.deliveries)) if is_merge else None
+            return Repeated(number, is_expired, dropped, merged)
         case KeyReused(number):
             return key_reused(number)
         case JobExpired(number):
