@@ -252,4 +252,4 @@ class Desk(RuleBasedStateMachine):
 
 
 TestDesk = Desk.TestCase
-TestDesk.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+TestDesk.settings = settings(max_examples=50, stateful_step_count=60, deadline=None)
