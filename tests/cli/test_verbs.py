@@ -331,7 +331,7 @@ def test_what_is_done_to_many_is_asked_about_first(
     monkeypatch.setattr(sys, "stdin", Stdin(b"n\n"))
     assert main(["retry", "--mailbox", "support"]) == 130
     (asked,) = daemon.asked
-    assert asked.json == {"filter": {"mailbox_id": "support", "state": "failed"}, "dry_run": True}
+    assert asked.json == {"filter": {"mailbox_id": "support"}, "dry_run": True}
     assert "retry 4 deliveries?" in capsys.readouterr().err
     assert main(["retry", "--mailbox", "support", "--dry-run", "--limit", "2"]) == 0
     assert daemon.asked[-1].json == {**asked.json, "limit": 2}

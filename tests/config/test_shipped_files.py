@@ -103,6 +103,25 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
     )
 
 
+ANYTHING = (
+    "true", "-1", "1e308", "nan", '""', '"\\u0000"', '"x"', "[]", "[[1]]", "{}", "{ x = 1 }", "07:00:00",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ANYTHING)
+def test_whatever_is_written_there_is_taken_or_refused_in_words(value: str, tmp_path: Path) -> None:
+    lines = with_every_setting(SHIPPED).splitlines()
+    for place, line in enumerate(lines):
+        if not re.match(r"[a-z_]+ = ", line):
+            continue
+        name = line.partition(" = ")[0]
+        text = "\n".join([*lines[:place], f"{name} = {value}", *lines[place + 1 :]])
+        for problem in problems_of(write_settings(tmp_path, text)):
+            assert problem.key
+            assert problem.wrong
+            assert problem.fix
+
+
 def test_the_development_file_loads() -> None:
     settings = load(ROOT / "config" / "dev.toml", {})
     assert set(settings.mailboxes) == {"dev"}

@@ -5,7 +5,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.core.job import Address
 from postroom.core.mailbox import Mailbox
 from support.mail import attached, job, parsed, wire
 
@@ -156,9 +155,10 @@ def test_the_callers_headers_arrive(headers: dict[str, str]) -> None:
 @given(st.text("jöéñ", min_size=1, max_size=20), WIDE.filter(lambda name: len(name) <= 256))
 def test_an_international_local_part_goes_raw(local: str, name: str) -> None:
     message = wire(job(to=[{"address": f"{local}ö@bücher.example", "name": name}]))
-    given = Address(f"{local}ö@xn--bcher-kva.example")
-    assert f"{given.address}".encode() in message
-    assert b"=?utf-8?q?" + local[:1].encode() not in message
+    line = next(
+        one for one in message.replace(b"\r\n ", b" ").split(b"\r\n") if one.startswith(b"To: ")
+    )
+    assert line.endswith(f"{local}ö@xn--bcher-kva.example".encode() + b">" * bool(name.split()))
 
 
 @given(WIDE.filter(lambda name: len(name) <= 256))

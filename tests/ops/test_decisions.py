@@ -16,6 +16,7 @@ from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply
 from postroom.ops.decisions import Decisions
 from postroom.ops.logbook import Logbook
+from postroom.ops.logline import without_addresses
 from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
@@ -182,6 +183,16 @@ def test_a_reply_that_repeats_the_recipient_does_not_bring_it_into_the_log(text:
     assert "old.manager" not in written
     assert "boss" not in written
     assert "example.com" in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 100_000, "@" * 100_000, "x@" * 50_000, "a.b-" * 25_000],
+    ids=["x", "@", "x@", "a.b-"],
+)
+def test_a_long_reply_costs_no_more_than_its_length(text: str) -> None:
+    """The quadratic way takes minutes for these; the test's own time limit ends it."""
+    assert "x@" not in without_addresses(text, "a@example.com")[:1000]
 
 
 def test_no_line_has_a_subject_a_body_or_a_message_id() -> None:

@@ -288,7 +288,32 @@ async def test_a_cancelled_attempt_drops_the_connection_and_writes_no_terminator
             attempt.cancel()
         pool.give_back(session, is_reusable=False)
         await relay.until(lambda: not relay.connections[0].is_open)
+        assert relay.connections[0].received.endswith(b"hello\r\n")
         assert relay.copies("b@b.example") == 0
+        await pool.close()
+
+
+async def test_a_refusal_in_the_middle_closes_the_source_of_the_content() -> None:
+    was_closed = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"hello\r\n" * 1000
+        finally:
+            was_closed.set()
+
+    source = endless()
+    async with ScriptedRelay() as relay:
+        relay.on("body", Reply("552 5.3.4 too big"), after_bytes=100_000)
+        pool = make_pool(relay)
+        session = await pool.borrow()
+        ended = await session.transact(ENVELOPE, lambda: source, go, lambda: None)
+        assert isinstance(ended, Dialogue)
+        assert ended.reply is not None
+        assert ended.reply.code == 552
+        assert was_closed.is_set()
+        pool.give_back(session, is_reusable=ended.is_reusable)
         await pool.close()
 
 

@@ -182,14 +182,77 @@ async def test_a_replay_of_an_expired_job_says_so() -> None:
     )
 
 
+def hold(desk: Desk) -> asyncio.Event:
+    """Nothing is stored until this is set."""
+    gate = asyncio.Event()
+
+    async def wait() -> None:
+        await gate.wait()
+
+    desk.intake.before_accept = wait
+    return gate
+
+
+async def post_at_once(desk: Desk, jobs: list[dict[str, object]]) -> list[SubmitResult]:
+    """All are on their way before the first is stored."""
+    gate = hold(desk)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(desk.post(**one)) for one in jobs]
+        group.create_task(asyncio.to_thread(bool)).add_done_callback(lambda _: gate.set())
+    return [task.result() for task in tasks]
+
+
 async def test_twins_make_one_job() -> None:
     desk = Desk()
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(desk.post(idempotency_key="k")) for _ in range(50)]
-    results = [task.result() for task in tasks]
+    results = await post_at_once(desk, [{"idempotency_key": "k"}] * 50)
     assert sum(isinstance(one, Submitted) for one in results) == 1
     assert len({one.number for one in results if not isinstance(one, Refused)}) == 1
     assert len(desk.intake.jobs) == 1
+
+
+async def test_of_two_jobs_at_once_under_one_key_one_is_refused() -> None:
+    desk = Desk()
+    first, second = await post_at_once(
+        desk, [{"idempotency_key": "k"}, {"idempotency_key": "k", "text": "x"}]
+    )
+    assert refused(second).code is RefusalCode.IDEMPOTENCY_KEY_REUSE
+    assert refused(second).job_number == taken(first).number
+
+
+async def test_merges_at_once_add_each_recipient_once() -> None:
+    desk = Desk()
+    first, second = await post_at_once(
+        desk, [{**MERGE, "to": ["a@x.example"]}, {**MERGE, "to": ["a@x.example", "b@x.example"]}]
+    )
+    assert second == Repeated(
+        taken(first).number, is_expired=False, duplicates_dropped=0, merged=Merged(1, 1)
+    )
+
+
+async def test_a_replay_with_slow_files_is_not_now() -> None:
+    desk = Desk()
+    desk.spool.paths["/srv/a"] = b"1"
+    job: dict[str, object] = {"idempotency_key": "k", "attachments": [{"path": "/srv/a"}]}
+    taken(await desk.post(**job))
+    desk.spool.is_slow = True
+    assert refused(await desk.post(**job)).code is RefusalCode.ATTACHMENT_SLOW
+
+
+async def test_a_merged_key_of_an_expired_job_is_replayed() -> None:
+    desk = Desk()
+    job: dict[str, object] = {"idempotency_key": "k", "copies": "individual"}
+    first = taken(await desk.post(**job, on_duplicate="merge"))
+    desk.intake.tombstones.add(first.number)
+    assert await desk.post(**job) == Repeated(first.number, is_expired=True, duplicates_dropped=0)
+
+
+async def test_a_large_text_and_a_file_lie_side_by_side() -> None:
+    desk = Desk()
+    desk.spool.paths["/srv/a"] = b"1"
+    result = taken(await desk.post(text="x\n" * 50_000, attachments=[{"path": "/srv/a"}]))
+    stored = desk.intake.jobs[result.number]
+    assert [type(one) for one in stored.body.segments] == [FileSegment, FileSegment, bytes]
+    assert len(rendered(stored.body, desk.spool.kept)) == stored.body.size_bytes
 
 
 MERGE: dict[str, object] = {"idempotency_key": "k", "on_duplicate": "merge"}
@@ -375,16 +438,8 @@ async def test_a_full_queue_takes_no_more() -> None:
 async def test_many_at_once_do_not_overfill_the_queue() -> None:
     desk = Desk()
     desk.set(limits=Limits(queued=10))
-    gate = asyncio.Event()
-
-    async def wait() -> None:
-        await gate.wait()
-
-    desk.intake.before_accept = wait
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(desk.post()) for _ in range(25)]
-        group.create_task(asyncio.to_thread(lambda: None)).add_done_callback(lambda _: gate.set())
-    assert sum(isinstance(task.result(), Submitted) for task in tasks) == 10
+    results = await post_at_once(desk, [{}] * 25)
+    assert sum(isinstance(one, Submitted) for one in results) == 10
 
 
 async def test_what_was_not_stored_gives_its_room_back() -> None:

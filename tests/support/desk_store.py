@@ -13,7 +13,7 @@ from postroom.ports.changes import Change
 from postroom.ports.desk import Actor
 from postroom.store.sqlite.database import Database, open_database
 from postroom.store.sqlite.migrate import shipped
-from postroom.store.sqlite.unit import Unit
+from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
 
 T = TypeVar("T")
@@ -45,9 +45,11 @@ class Told:
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
+        self.sizes: list[int] = []
 
     def committed(self, changes: Sequence[Change]) -> None:
         self.changes.extend(changes)
+        self.sizes.append(len(changes))
 
 
 def prepare(conn: sqlite3.Connection) -> None:
@@ -70,6 +72,13 @@ def memory() -> Iterator[sqlite3.Connection]:
 async def database(path: Path) -> AsyncIterator[Database]:
     async with open_database(path / "postroom.db", StillClock(), prepare) as opened:
         yield opened
+
+
+async def put(database: Database, *states: DeliveryState, **columns: Any) -> list[int]:
+    """A job put in through the writer."""
+    return await database.write(
+        lambda conn: UnitResult(put_job(conn, *states, **columns)), lane=WriteLane.REST
+    )
 
 
 def run(conn: sqlite3.Connection, unit: Unit[T]) -> tuple[T, tuple[Change, ...]]:

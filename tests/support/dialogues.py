@@ -2,7 +2,8 @@
 
 A file, line by line (blank lines and `#` are for readers):
 
-    relay: tls=starttls username=u password=p      the relay's settings (tls=none, nobody logs in)
+    relay: tls=starttls username=u password=p      the relay's settings (tls=none, nobody logs in); with tls=implicit
+                                                   and server=clear the server does not speak TLS all the same
     timeouts: command=0.2 final=0.2                seconds, fields of Timeouts
     mail: recipient=b@b.example fill=300000 mark=stop
         one line for each mail that differs from the usual one: sender, recipient, content (escapes as in Python), fill
@@ -158,9 +159,7 @@ class Stage:
             self._serve,
             "127.0.0.1",
             0,
-            ssl=self._authority.server()
-            if self._script.setting("relay:").get("tls") == "implicit"
-            else None,
+            ssl=self._server_tls(),
             limit=1 << 25,
         )
         relay = self._relay(server.sockets[0].getsockname()[1])
@@ -179,6 +178,11 @@ class Stage:
         if next(self._connections, None) is not None:
             self.problems.append("a connection of the script was never made")
         return told
+
+    def _server_tls(self) -> ssl.SSLContext | None:
+        wanted = self._script.setting("relay:")
+        is_tls = wanted.get("tls") == "implicit" and wanted.get("server") != "clear"
+        return self._authority.server() if is_tls else None
 
     def _relay(self, port: int) -> Relay:
         wanted = self._script.setting("relay:")

@@ -95,7 +95,6 @@ class FakeOutbox:
             due_at=self.clock.now(),
             state=DeliveryState.PENDING,
             not_after=None,
-            expires_at=None,
             has_attachments=False,
             is_suspect=False,
         )

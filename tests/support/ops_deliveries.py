@@ -48,6 +48,7 @@ SENT: Final = Outcome(
     reply=SmtpReply(250, "2.0.0", "2.0.0 Ok: queued as 9F3A", b""),
     due_at=None,
     counts_attempt=True,
+    counts_series=True,
     is_deferral=False,
     withdraws_mark=False,
     relay_message_id="9F3A",
@@ -127,6 +128,7 @@ def unanswered(
         reply=None,
         due_at=due_at,
         counts_attempt=not is_deferral,
+        counts_series=not is_deferral,
         is_deferral=is_deferral,
         relay_message_id=None,
     )

@@ -27,7 +27,7 @@ _CANCELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What to do: its word, to a delivery in which state, and how."""
+    """What to do: its word, to what is in which state, and how."""
 
     act: Act
     state: str
@@ -63,7 +63,7 @@ def _matching(verb: Callable[..., int]) -> Callable[..., int]:
 def cancel(desk: Desk, /, job_ids: tuple[str, ...], **bulk: Any) -> int:
     """Take jobs back. Exits 69 where it was too late."""
     if not job_ids:
-        return _all_matching(desk, Work("cancel", "pending"), bulk)
+        return _all_matching(desk, Work("cancel", "waiting"), bulk)
     _refuse_both(bulk)
     found = [row for one in job_ids for row in desk.client.cancel(one)["deliveries"]]
     if desk.is_json:
@@ -127,11 +127,6 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
     if not matching:
         problem = "Name what you mean, or give a filter such as --mailbox or --reason."
         raise click.UsageError(problem)
-    matching = (
-        {"state": work.state, **matching}
-        if len(matching) == 1 and "mailbox_id" in matching
-        else matching
-    )
 
     def run(*, dry_run: bool) -> Json:
         return desk.client.act(

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Relay
-from postroom.cli.demo_stage import FIRST_WAIT_S, MAILBOX, DaemonDiedError, Stage, set_up
+from postroom.cli.demo_stage import FIRST_WAIT_S, MAILBOX, DaemonFailed, Stage, set_up
 from postroom.cli.demo_watch import Watch
 from postroom.cli.exits import Exit
 from postroom.cli.paper import Json, column, data, paint, plain, plain_text, table, talk
-from postroom.client.errors import PostroomError
 from postroom.client.host import Host
 
 
@@ -46,12 +45,9 @@ def play() -> int:
     try:
         with set_up(host) as stage:
             promises = _acts(stage)
-    except DaemonDiedError as error:
-        talk("postroom: the daemon of the demo ended by itself. Its last lines:")
+    except DaemonFailed as error:
+        talk("postroom: the demo's daemon failed. Why, and what it said last:")
         talk(plain_text(str(error)))
-        return Exit.BUG
-    except PostroomError as error:
-        talk(f"postroom: the daemon of the demo did not do as asked: {plain(error)}")
         return Exit.BUG
     return _conclude(promises)
 

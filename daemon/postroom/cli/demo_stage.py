@@ -14,6 +14,7 @@ from typing import Final
 
 from postroom.cli.demo_relay import HOST, Relay
 from postroom.client import Client
+from postroom.client.errors import PostroomError
 from postroom.client.host import Host
 
 
@@ -22,6 +23,7 @@ FIRST_WAIT_S: Final = 1  # the default is 60: nobody watches a demo for minutes
 
 _START_S: Final = 15.0
 _STOP_S: Final = 10.0
+_AWAY_S: Final = 5.0
 _LAST_LINES: Final = 20
 _LONGEST_SOCKET: Final = 100  # bytes of a path that fit a Unix socket's address everywhere
 _POLL_S: Final = 0.05
@@ -43,8 +45,8 @@ retry = {{ first_s = {first_s} }}
 """
 
 
-class DaemonDiedError(Exception):
-    """The daemon ended by itself; the text is what it said last."""
+class DaemonFailed(Exception):
+    """The daemon ended by itself, or did not do as asked; the text says which, and what it said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,9 @@ class Stage:
         return self.folder / "files"
 
     def check_daemon(self) -> None:
-        """Raises DaemonDiedError when the daemon runs no more."""
+        """Raises DaemonFailed when the daemon runs no more."""
         if self.daemon.poll() is not None:
-            raise DaemonDiedError(_last_words(self.folder))
+            raise _failed(self.folder, "it ended by itself")
 
 
 @contextlib.contextmanager
@@ -92,10 +94,13 @@ def set_up(host: Host) -> Iterator[Stage]:
                 start_new_session=True,  # Ctrl-C is for the demo, which then ends the daemon in order
             )
         clean.callback(_stop, daemon)
-        client = Client(str(folder / "api.sock"), host=host)
+        client = Client(str(folder / "api.sock"), retry_s=_AWAY_S, host=host)
         stage = Stage(folder, relay, client, host, daemon)
-        _await_ready(stage)
-        yield stage
+        try:
+            _await_ready(stage)
+            yield stage
+        except PostroomError as error:
+            raise _failed(folder, str(error)) from error
 
 
 def _folder() -> Path:
@@ -122,7 +127,7 @@ def _await_ready(stage: Stage) -> None:
     while not probe.is_ready():
         stage.check_daemon()
         if stage.host.monotonic_s() > until_s:
-            raise DaemonDiedError(_last_words(stage.folder))
+            raise _failed(stage.folder, "it was not ready in time")
         stage.host.sleep(_POLL_S)
 
 
@@ -135,11 +140,11 @@ def _stop(daemon: subprocess.Popen[bytes]) -> None:
         daemon.wait()
 
 
-def _last_words(folder: Path) -> str:
+def _failed(folder: Path, what: str) -> DaemonFailed:
+    lines: list[str] = []
     with contextlib.suppress(OSError):
         lines = (folder / "daemon.log").read_text("utf-8", "replace").splitlines()
-        return "\n".join(lines[-_LAST_LINES:])
-    return ""
+    return DaemonFailed("\n".join([what, *lines[-_LAST_LINES:]]))
 
 
 @contextlib.contextmanager

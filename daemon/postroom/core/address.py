@@ -31,7 +31,7 @@ _SIMPLE_QUOTED: Final = re.compile(rf'"(?:{_ATEXT}|\.)+"')
 _FORBIDDEN: Final = re.compile(r"[\s,;:<>()\[\]\\]")
 # Two letters and two hyphens begin an A-label, or something that is reserved (RFC 5890 §2.3.1): for the library.
 _TAGGED_LABEL: Final = re.compile(r"(?:^|\.)..--")
-_NAMED: Final = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^<>"]*?))\s*<([^<>]*)>\s*')
+_NAMED: Final = re.compile(r' *(?:"((?:[^"\\]|\\.)*)"|([^<>"]*?)) *<([^<>]*)> *')
 
 
 def read_address(text: str, name: str = "") -> Address | str:

@@ -22,7 +22,6 @@ _PARAMETER_ROOM: Final = 60
 _BASE64_LINE: Final = 76
 
 _WORD: Final = re.compile(" *[^ ]+")
-_LINE_END: Final = re.compile("\r\n|\r|\n")
 _ATOMS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 # RFC 2047 §5 (3): what may stand for itself in every place where an encoded word may stand.
 _Q_CHARACTERS: Final = {one: one for one in f"{ascii_letters}{digits}!*+-/"} | {" ": "_"}
@@ -32,7 +31,8 @@ _ATTRIBUTE_SAFE: Final = "!#$&+^`{|}~"
 
 def encode_text(text: str) -> tuple[str, bytes]:
     """The transfer encoding that is shorter for this text, and its lines; each ends in CRLF, the last one too."""
-    content = _LINE_END.sub("\r\n", text).encode()
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    content = lines.replace("\n", "\r\n").encode()
     if not content.endswith(b"\r\n"):
         content += b"\r\n"
     quoted = binascii.b2a_qp(content)

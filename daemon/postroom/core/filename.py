@@ -1,5 +1,6 @@
 """Names of files in mail: one that every reader can show, and what type a name promises."""
 
+import re
 import unicodedata
 from typing import Final
 
@@ -38,6 +39,12 @@ _TYPES: Final = {
 }
 ANY_TYPE: Final = "application/octet-stream"
 
+_UNSAFE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_NAME_MOST: Final = 150  # octets (HAZARDS A7): what every file system and mail program takes
+_NAMELESS: Final = "attachment"
+
 _STEM_MOST: Final = 40
 _SUFFIX_MOST: Final = 12
 
@@ -45,6 +52,16 @@ _SUFFIX_MOST: Final = 12
 def type_of(filename: str) -> str:
     """The media type that the end of a name promises."""
     return _TYPES.get(filename.rpartition(".")[2].lower(), ANY_TYPE)
+
+
+def harmless_name(path: str) -> str:
+    """The last component of a path in either style, without control and direction characters, of at most 150 octets."""
+    name = _UNSAFE.sub("", path.replace("\\", "/").rpartition("/")[2]).strip()
+    stem, dot, suffix = name.rpartition(".")
+    ending = dot + suffix if stem and len(suffix) <= _SUFFIX_MOST else ""
+    kept = name.removesuffix(ending).encode()[: _NAME_MOST - len(ending.encode())]
+    whole = kept.decode(errors="ignore") + ending
+    return _NAMELESS if whole in {"", ".", ".."} else whole
 
 
 def ascii_name(filename: str) -> str:

@@ -74,7 +74,7 @@ def _canonical(name: str, given: object) -> object:
         case "to" | "cc" | "bcc" | "reply_to" if isinstance(given, list):
             return [_party(one) for one in given] or None
         case "attachments" if isinstance(given, list):
-            return [_bare(one) for one in given] or None
+            return [_bare(one) for one in given if isinstance(one, dict)] or None
         case "headers" if isinstance(given, dict):
             return {header.lower(): value for header, value in given.items()} or None
         case "metadata":
@@ -90,8 +90,6 @@ def _party(given: object) -> object:
     return [given["address"], given["name"]] if given.get("name") else given["address"]
 
 
-def _bare(given: object) -> object:
+def _bare(given: dict[str, object]) -> dict[str, object]:
     """An object without nulls and falses."""
-    if not isinstance(given, dict):
-        return given
     return {name: value for name, value in given.items() if value not in {None, False}}

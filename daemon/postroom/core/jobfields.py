@@ -101,9 +101,9 @@ def _whole(draft: _Draft, given: dict[str, object], now: Instant) -> Job:
         copies, draft.on_duplicate, len(recipients), is_in_thread=is_in_thread
     )
     if fault is not None:
-        draft.faults.add(pointer("copies"), fault)
+        draft.faults.add("/copies", fault)
     if draft.not_after is not None and draft.not_after <= (draft.send_at or 0):
-        draft.faults.add(pointer("not_after"), "This must be later than send_at.")
+        draft.faults.add("/not_after", "This must be later than send_at.")
     return Job(
         mailbox_id=draft.mailbox_id,
         recipients=recipients,
@@ -134,12 +134,12 @@ def _check_needed(draft: _Draft, given: dict[str, object]) -> None:
         if given.get(name) is None:
             draft.faults.add(pointer(name), f"The field {name} is needed.")
     if given.get("text") is None and given.get("html") is None:
-        draft.faults.add(pointer("text"), "The field text or html is needed.")
+        draft.faults.add("/text", "The field text or html is needed.")
     if not any(given.get(name) for name in ("to", "cc", "bcc")):
-        draft.faults.add(pointer("to"), "At least one recipient is needed, in to, cc or bcc.")
+        draft.faults.add("/to", "At least one recipient is needed, in to, cc or bcc.")
     if given.get("thread_id") is not None and given.get("conversation_id") is not None:
         draft.faults.add(
-            pointer("conversation_id"), "A job names its thread by thread_id or conversation_id."
+            "/conversation_id", "A job names its thread by thread_id or conversation_id."
         )
 
 
@@ -161,24 +161,24 @@ def _read_body(given: object, where: str, faults: Faults) -> str | None:
 
 
 def _mailbox_id(draft: _Draft, given: object) -> None:
-    draft.mailbox_id = read_text(given, pointer("mailbox_id"), draft.faults, most=NAME_MOST) or ""
+    draft.mailbox_id = read_text(given, "/mailbox_id", draft.faults, most=NAME_MOST) or ""
 
 
 def _subject(draft: _Draft, given: object) -> None:
-    subject = read_text(given, pointer("subject"), draft.faults, most=SUBJECT_MOST, least=0)
+    subject = read_text(given, "/subject", draft.faults, most=SUBJECT_MOST, least=0)
     draft.subject = subject or ""
 
 
 def _text(draft: _Draft, given: object) -> None:
-    draft.text = _read_body(given, pointer("text"), draft.faults)
+    draft.text = _read_body(given, "/text", draft.faults)
 
 
 def _html(draft: _Draft, given: object) -> None:
-    draft.html = _read_body(given, pointer("html"), draft.faults)
+    draft.html = _read_body(given, "/html", draft.faults)
 
 
 def _copies(draft: _Draft, given: object) -> None:
-    draft.copies = read_choice(given, pointer("copies"), draft.faults, _COPIES)
+    draft.copies = read_choice(given, "/copies", draft.faults, _COPIES)
 
 
 def _attachments(draft: _Draft, given: object) -> None:
@@ -200,47 +200,47 @@ def _metadata(draft: _Draft, given: object) -> None:
 def _priority(draft: _Draft, given: object) -> None:
     lane = _LANES.get(given) if isinstance(given, str) else None
     if lane is None:
-        draft.faults.add(pointer("priority"), f"This must be one of: {', '.join(_LANES)}.")
+        draft.faults.add("/priority", f"This must be one of: {', '.join(_LANES)}.")
     else:
         draft.lane = lane
 
 
 def _send_at(draft: _Draft, given: object) -> None:
-    draft.send_at = read_moment(given, pointer("send_at"), draft.faults)
+    draft.send_at = read_moment(given, "/send_at", draft.faults)
 
 
 def _not_after(draft: _Draft, given: object) -> None:
-    draft.not_after = read_moment(given, pointer("not_after"), draft.faults)
+    draft.not_after = read_moment(given, "/not_after", draft.faults)
 
 
 def _conversation_id(draft: _Draft, given: object) -> None:
-    where = pointer("conversation_id")
+    where = "/conversation_id"
     draft.conversation_id = read_text(given, where, draft.faults, most=NAME_MOST)
 
 
 def _thread_id(draft: _Draft, given: object) -> None:
     draft.thread_number = decode_id(Kind.THREAD, given) if isinstance(given, str) else None
     if draft.thread_number is None:
-        draft.faults.add(pointer("thread_id"), "This must be the id of a thread.")
+        draft.faults.add("/thread_id", "This must be the id of a thread.")
 
 
 def _trace_id(draft: _Draft, given: object) -> None:
-    draft.trace_id = read_text(given, pointer("trace_id"), draft.faults, most=TRACE_MOST)
+    draft.trace_id = read_text(given, "/trace_id", draft.faults, most=TRACE_MOST)
 
 
 def _idempotency_key(draft: _Draft, given: object) -> None:
-    where = pointer("idempotency_key")
+    where = "/idempotency_key"
     draft.idempotency_key = read_ascii(given, where, draft.faults, most=KEY_MOST)
 
 
 def _on_duplicate(draft: _Draft, given: object) -> None:
-    where = pointer("on_duplicate")
+    where = "/on_duplicate"
     found = read_choice(given, where, draft.faults, _ON_DUPLICATE)
     draft.on_duplicate = found or OnDuplicate.REPLAY
 
 
 def _auto_submitted(draft: _Draft, given: object) -> None:
-    where = pointer("auto_submitted")
+    where = "/auto_submitted"
     draft.auto_submitted = read_choice(given, where, draft.faults, _AUTO_SUBMITTED)
 
 

@@ -29,7 +29,7 @@ def read_recipients(job: dict[str, object], faults: Faults) -> tuple[tuple[Recip
         given = job.get(field)
         if given is None:
             continue
-        where = pointer(field)
+        where = f"/{field}"
         items = read_list(given, where, faults, most=MOST_RECIPIENTS)
         named += len(items)
         if named > MOST_RECIPIENTS:
@@ -57,7 +57,7 @@ def find_named(job: dict[str, object]) -> Iterator[tuple[str, Address]]:
 
 def read_reply_to(given: object, faults: Faults) -> tuple[Address, ...]:
     """The addresses that answers go to."""
-    where = pointer("reply_to")
+    where = "/reply_to"
     items = read_list(given, where, faults, most=MOST_REPLY_TO)
     return tuple(_read_each(items, where, faults))
 

@@ -6,7 +6,7 @@ from typing import Final
 from postroom.core.encodings import WORD_MOST
 from postroom.core.faults import Faults, read_flag, read_list, read_object, read_pairs, read_text
 from postroom.core.job import Attachment, PathAttachment, StagedAttachment
-from postroom.core.words import find_body_fault, find_line_fault, pointer, shown
+from postroom.core.words import find_body_fault, find_line_fault, shown
 
 
 MOST_ATTACHMENTS: Final = 50
@@ -61,7 +61,7 @@ _OUR_PREFIXES: Final = ("content-", "resent-", "x-postroom-")
 
 def read_attachments(given: object, faults: Faults) -> tuple[Attachment, ...]:
     """All that could be understood, in order."""
-    where = pointer("attachments")
+    where = "/attachments"
     items = read_list(given, where, faults, most=MOST_ATTACHMENTS)
     found = (_read_attachment(item, f"{where}/{at}", faults) for at, item in enumerate(items))
     return tuple(one for one in found if one is not None)
@@ -69,7 +69,7 @@ def read_attachments(given: object, faults: Faults) -> tuple[Attachment, ...]:
 
 def read_headers(given: object, faults: Faults) -> tuple[tuple[str, str], ...]:
     """Name and value of each header, in order."""
-    where = pointer("headers")
+    where = "/headers"
     found: dict[str, tuple[str, str]] = {}
     size = 0
     for name, value, at in read_pairs(given, where, faults, most=MOST_HEADERS):
@@ -89,7 +89,7 @@ def read_headers(given: object, faults: Faults) -> tuple[tuple[str, str], ...]:
 def read_metadata(given: object, faults: Faults) -> tuple[tuple[str, str], ...]:
     """The pairs, in order."""
     found = []
-    for name, value, at in read_pairs(given, pointer("metadata"), faults, most=MOST_METADATA):
+    for name, value, at in read_pairs(given, "/metadata", faults, most=MOST_METADATA):
         fault = find_line_fault(name) or find_body_fault(value)
         if fault is not None:
             faults.add(at, f"The text {fault}.")

@@ -14,7 +14,6 @@ from postroom.core.job import Job, Problem
 from postroom.core.jobfields import read_job
 from postroom.core.jobparties import find_named
 from postroom.core.mailbox import Mailbox
-from postroom.core.words import pointer
 
 
 RECIPIENT_NOT_ALLOWED: Final = "recipient_not_allowed"
@@ -41,9 +40,7 @@ def read_request(
     job = read_job(given, now=now)
     if not is_torn:
         return job
-    torn = Problem(
-        pointer("idempotency_key"), "The header Idempotency-Key gives another key than the job."
-    )
+    torn = Problem("/idempotency_key", "The header Idempotency-Key gives another key than the job.")
     return (torn,) if isinstance(job, Job) else (*job, torn)
 
 
@@ -74,4 +71,4 @@ def check_sizes(sizes: Sequence[int], mailbox: Mailbox) -> tuple[Problem, ...]:
     said = (
         f"The attachments come to {sum(sizes):,} bytes; the mailbox {mailbox.id} sends {limit:,}."
     )
-    return (Problem(pointer("attachments"), said),)
+    return (Problem("/attachments", said),)

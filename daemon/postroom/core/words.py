@@ -26,6 +26,8 @@ def find_line_fault(text: str) -> str | None:
 
 def find_body_fault(text: str) -> str | None:
     """What makes this text unfit for a body, as the end of a sentence; None when nothing does."""
+    if text.isascii() and "\0" not in text:
+        return None
     found = _UNSAFE_BODY.search(text)
     return None if found is None else _named(found[0])
 

@@ -73,8 +73,9 @@ class Chronicle:
         self._say(LogEvent.DAEMON_FAILED, **_told(error))
 
     def watchdog_withheld(self, reason: str, loop_lag: timedelta) -> None:
-        """Systemd got no sign of life."""
-        self._say(LogEvent.WATCHDOG_WITHHELD, reason=reason, loop_lag_s=loop_lag.total_seconds())
+        """No sign of life was given to systemd."""
+        lag_s = loop_lag.total_seconds()
+        self._say_seldom(LogEvent.WATCHDOG_WITHHELD, reason, reason=reason, loop_lag_s=lag_s)
 
     def mailbox_paused(self, mailbox_id: str, reason: str, actor: Actor) -> None:
         """A person paused a mailbox."""

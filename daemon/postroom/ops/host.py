@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import socket
 import time
 from collections.abc import Awaitable
 from pathlib import Path
@@ -54,6 +55,12 @@ def find_boot_id() -> str | None:
 def find_machine_id() -> str | None:
     """What tells this machine from every other; None where it has no machine-id(5)."""
     return next((line for line in map(_find_line, _MACHINE_ID) if line), None)
+
+
+def find_host_name() -> str:
+    """What we call ourselves in EHLO: this host's name where it is a domain, else an address literal (RFC 5321 §4.1.3)."""
+    name = socket.gethostname()
+    return name if "." in name else "[127.0.0.1]"
 
 
 def disk_free(path: Path) -> int:

@@ -17,7 +17,10 @@ Value = str | int | float | bool | None
 
 _MOST: Final = 512  # characters of one text
 _HASH: Final = 12  # hex digits: enough to tell the recipients of one site apart
-_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"]+@(?=[^\s<>()\[\],;:\"@])")
+# Tried once for each word and never taken back, so that a long line without addresses costs no more than its length.
+_ADDRESS: Final = re.compile(
+    r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]++@(?=[^\s<>()\[\],;:\"@])"
+)
 _BARE: Final = re.compile(r"[\w.:/+-]+", re.ASCII)
 _PRIORITY: Final = {  # sd-daemon(3)
     LogLevel.DEBUG: "<7>",

@@ -118,7 +118,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
     LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
     LogEvent.DAEMON_FAILED: _FAULT,
-    LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s"),
+    LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s", "unlogged"),
     LogEvent.JOB_ACCEPTED: (*_JOB, "priority", "queued", "already", "suppressed"),
     LogEvent.JOB_REPLAYED: (*_JOB, "is_expired"),
     LogEvent.DELIVERY_STARTED: (*_ABOUT, "decision"),

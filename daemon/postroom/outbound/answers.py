@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from postroom.core.job import OnDuplicate, Problem
-from postroom.core.words import pointer
 from postroom.outbound.known import key_reused
 from postroom.ports.accepting import (
     Accepted,
@@ -70,7 +69,7 @@ def answer(
             )
         case UnknownThread():
             said = "This mailbox has no such thread."
-            return refuse((Problem(pointer("thread_id"), said, RefusalCode.UNKNOWN_THREAD),))
+            return refuse((Problem("/thread_id", said, RefusalCode.UNKNOWN_THREAD),))
 
 
 def _submitted(new: NewJob, result: Accepted) -> Submitted:

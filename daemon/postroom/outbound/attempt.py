@@ -16,7 +16,7 @@ from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
 from postroom.outbound.backlog import Backlog
 from postroom.ports.composing import Composer
-from postroom.ports.errors import RelayFault, StoreError
+from postroom.ports.errors import ContentFault, RelayFault, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.looping import MarkStopped, Started
 from postroom.ports.outbox import LoopStore
@@ -90,6 +90,13 @@ class Attempts:
             is_reusable = isinstance(end, Unfit) or end.is_reusable
         except RelayFault as fault:
             return Ended(stage=fault.stage, reply=fault.reply, fault=fault.detail)
+        except ContentFault as fault:
+            return Ended(
+                stage=Stage.BODY,
+                file_reason=fault.reason,
+                is_connected=True,
+                reached_mail=True,
+            )
         except asyncio.CancelledError:
             return _interrupted(mark)
         finally:

@@ -4,7 +4,6 @@ Nothing is sent: no RCPT and no DATA is ever written here. It waits as long as a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
@@ -16,6 +15,7 @@ from postroom.outbound.dialogue import Connection
 from postroom.outbound.relay import Dialer, find_addresses
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.errors import RelayFault
+from postroom.ports.loop import CheckLine, CheckVerdict
 from postroom.ports.relay import Envelope
 
 
@@ -37,24 +37,6 @@ class Step(StrEnum):
     AUTH = "auth"
     SENDER = "sender"
     RESET = "reset"
-
-
-class CheckVerdict(StrEnum):
-    """How one step of a mailbox check went."""
-
-    OK = "ok"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckLine:
-    """One step of a mailbox check; `fix` says what to do, empty when nothing is."""
-
-    step: str
-    verdict: CheckVerdict
-    detail: str
-    fix: str
 
 
 _STEP_OF: Final[Mapping[Stage, Step]] = {

@@ -103,7 +103,13 @@ class Flights:
         now = Moment(self._clock.now(), self._clock.monotonic())
         try:
             started = await self._store.start(
-                Start(row.number, now.at, _buckets(world, held), _pace_at(world, now))
+                Start(
+                    number=row.number,
+                    relay_id=world.relay.relay.id,
+                    at=now.at,
+                    buckets=_buckets(world, held),
+                    pace_at=_pace_at(world, now),
+                )
             )
         except StoreBroken:
             raise

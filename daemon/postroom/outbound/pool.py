@@ -4,7 +4,8 @@ How many are in use at once is the dispatcher's business. A session that was use
 MAIL is written: the relay had enough of it (421), or hung up. That says nothing about the mail: the session dials again,
 once, and no attempt is counted (RFC 5321 §3.8; content and mark were not asked for yet).
 
-One timer serves all idle connections; it runs at most once in each `idle_close`.
+A relay that hangs up on an idle connection, or speaks on it out of turn, loses it at once (outbound.wire); it is passed
+over when its turn comes. One timer serves all idle connections; it runs at most once in each `idle_close`.
 """
 
 import asyncio
@@ -83,6 +84,12 @@ class Pool:
         self._leaving: set[asyncio.Future[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self._in_use = 0
+
+    @property
+    def connections(self) -> int:
+        """Open connections, in use and idle."""
+        return self._in_use + len(self._idle)
 
     async def borrow(self) -> RelaySession:
         """The session that was idle for the shortest time, or a new one.
@@ -91,28 +98,29 @@ class Pool:
         """
         while self._idle:
             session = self._idle.pop().session
-            session.connection.wire.on_lost = None
             if session.connection.wire.is_idle:
+                self._in_use += 1
                 return session
             self._leave(session)
-        return Session(self._dialer, self._timeouts, await self._dialer.dial())
+        session = Session(self._dialer, self._timeouts, await self._dialer.dial())
+        self._in_use += 1
+        return session
 
     def give_back(self, session: RelaySession, *, is_reusable: bool) -> None:
         """Keep it for the next, or close it."""
         if not isinstance(session, Session):
             msg = "not a session of this pool"
             raise TypeError(msg)
+        self._in_use -= 1
         wire = session.connection.wire
         is_worn = session.transactions >= self._relay.max_per_connection
         if self._is_closed or is_worn or not is_reusable or not wire.is_idle:
             self._leave(session)
             return
         loop = asyncio.get_running_loop()
-        idle = _Idle(session, loop.time())
-        self._idle.append(idle)
-        wire.on_lost = lambda: self._forget(idle)
+        self._idle.append(_Idle(session, loop.time()))
         if self._timer is None:
-            self._wake_at(idle)
+            self._wake_at(self._idle[0])
 
     async def close(self) -> None:
         """Leave all that are idle, within a second; every other session when it comes back."""
@@ -133,11 +141,6 @@ class Pool:
         wire.closed.add_done_callback(self._leaving.discard)
         wire.leave(self._timeouts.leave)
 
-    def _forget(self, idle: _Idle) -> None:
-        """The relay hung up on an idle connection, or spoke out of turn."""
-        if idle in self._idle:
-            self._idle.remove(idle)
-
     def _wake_at(self, oldest: _Idle) -> None:
         at = oldest.since + self._relay.idle_close.total_seconds()
         self._timer = asyncio.get_running_loop().call_at(at, self._close_idle)
@@ -147,8 +150,6 @@ class Pool:
         now = asyncio.get_running_loop().time()
         limit = self._relay.idle_close.total_seconds()
         while self._idle and self._idle[0].since + limit <= now:
-            session = self._idle.pop(0).session
-            session.connection.wire.on_lost = None
-            self._leave(session)
+            self._leave(self._idle.pop(0).session)
         if self._idle:
             self._wake_at(self._idle[0])

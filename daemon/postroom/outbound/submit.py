@@ -13,7 +13,7 @@ from postroom.core.fingerprint import key_hash
 from postroom.core.job import Job, Problem
 from postroom.core.jobrequest import check_recipients, read_request
 from postroom.core.mailbox import Mailbox
-from postroom.core.words import pointer, shown
+from postroom.core.words import shown
 from postroom.outbound.answers import STAGING_LOST, answer, refuse
 from postroom.outbound.assemble import Caller, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
@@ -147,4 +147,4 @@ class JobSubmitter:
 
 def _unknown_mailbox(mailbox_id: str) -> Problem:
     said = f"There is no mailbox {shown(mailbox_id)!r}."
-    return Problem(pointer("mailbox_id"), said, RefusalCode.UNKNOWN_MAILBOX)
+    return Problem("/mailbox_id", said, RefusalCode.UNKNOWN_MAILBOX)

@@ -10,7 +10,6 @@ import asyncio
 import os
 import ssl
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -58,10 +57,9 @@ class Wire(asyncio.Protocol):
         self._leave_timer: asyncio.TimerHandle | None = None
         self.final: asyncio.Future[Answer] | None = None
         self.lost: Lost | None = None
-        self.on_lost: Callable[[], None] | None = None
         self.closed: asyncio.Future[None] = self._loop.create_future()
-        transport.set_write_buffer_limits(_BUFFERED)
         transport.set_protocol(self)
+        transport.set_write_buffer_limits(_BUFFERED)
 
     @property
     def is_idle(self) -> bool:
@@ -148,12 +146,9 @@ class Wire(asyncio.Protocol):
         if self._leave_timer is None:
             self._transport.abort()
         self._give_up()
-        if self.on_lost is not None:
-            self.on_lost()
 
     def leave(self, within: timedelta) -> None:
         """Say QUIT and close when the relay answers or hangs up, or when the time is over; `closed` tells."""
-        self.on_lost = None
         if self.lost is not None or self._transport.is_closing():
             self._transport.abort()
             return

@@ -8,11 +8,13 @@ PostroomError
 │   ├── StorageFull        nothing was stored: the disk is full or below its reserve (507)
 │   └── StoreBroken        the store can not be used any more; the daemon ends (exit 74)
 ├── AlreadyRunning         another daemon owns this state directory (exit 75)
+├── ContentFault           a file of the message is gone, or not the one that the job named
 └── RelayFault             a connection to a relay could not be made, or was lost
 """
 
 from dataclasses import dataclass
 
+from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
 
 
@@ -66,6 +68,14 @@ class StoreBroken(StoreError):
 
 class AlreadyRunning(PostroomError):
     """Another daemon owns this state directory."""
+
+
+class ContentFault(PostroomError):
+    """A file of the message can not be sent: `reason` is attachment_missing or attachment_changed."""
+
+    def __init__(self, reason: ReasonCode, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
 
 
 class RelayFault(PostroomError):

@@ -22,7 +22,6 @@ class WaitingRow:
     due_at: Instant
     state: DeliveryState
     not_after: Instant | None
-    expires_at: Instant | None
     has_attachments: bool
     is_suspect: bool
 
@@ -38,9 +37,14 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Begin an attempt, and count it in these buckets. `pace_at`: scope and wall-clock GCRA time to remember."""
+    """Begin an attempt through this relay, and count it in these buckets.
+
+    `pace_at`: scope and wall-clock GCRA time to remember. What the delivery waited since it was due (for pace, a
+    pause, a breaker) does not count towards the lifetime of its series.
+    """
 
     number: int
+    relay_id: str
     at: Instant
     buckets: tuple[Bucket, ...]
     pace_at: tuple[tuple[str, Instant], ...]
@@ -95,7 +99,7 @@ class Outcome:
 
     `counts_attempt`: the try reached the relay; `counts_series`: and counts towards the ceiling. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
     committed but the terminator never handed over. `give_back`: buckets of a start that never reached MAIL.
-    `due_at` is the next attempt, `expires_at` the end of the series' lifetime. An end state is written as `end_unsent` says when doubts lie in its past, and a
+    `due_at` is the next attempt. An end state is written as `end_unsent` says when doubts lie in its past, and a
     cancel that was answered too_late turns a retry into `cancelled`.
     """
 
@@ -116,7 +120,6 @@ class Outcome:
     relay_breaker: tuple[str, Breaker] | None
     mailbox_breaker: tuple[str, Breaker] | None
     domain_pause: DomainPause | None
-    expires_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,16 +49,27 @@ class Staging(Protocol):
         ...
 
     async def keep_files(
-        self, files: Sequence[PathAttachment], *, roots: Sequence[str], limit_bytes: int
+        self,
+        files: Sequence[PathAttachment],
+        *,
+        roots: Sequence[str],
+        limit_bytes: int,
+        reader_uid: int | None = None,
     ) -> tuple[KeptFile | FileRefused, ...] | FilesSlow:
         """Copy or pin each file, in order: beneath a root, no links, a regular file of at most `limit_bytes` (0 = any).
 
+        `reader_uid` is who asks: the file must be theirs, or readable by group or others; None = it must be that.
         Size and time are the same before and after, else refused with the code `attachment_changing`.
         """
         ...
 
     async def digest_files(
-        self, files: Sequence[PathAttachment], *, roots: Sequence[str], limit_bytes: int
+        self,
+        files: Sequence[PathAttachment],
+        *,
+        roots: Sequence[str],
+        limit_bytes: int,
+        reader_uid: int | None = None,
     ) -> tuple[str | None, ...] | FilesSlow:
         """The hex SHA-256 of each file as it is now, None where `keep_files` would refuse it; nothing is kept."""
         ...

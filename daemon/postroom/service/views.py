@@ -1,8 +1,11 @@
 """The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
 
+import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Final
 
+from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
@@ -10,10 +13,15 @@ from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
 from postroom.core.world import World
-from postroom.ops.depth import Settled
+from postroom.ops.depth import Depth, Settled
+from postroom.ops.host import find_host_name
+from postroom.ops.logwords import Scope
+from postroom.ops.metrics import Picture, StoreFigures, metrics_text
+from postroom.ops.signals import Signals
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
 from postroom.ports.desk import Reader
+from postroom.ports.errors import StoreError
 from postroom.ports.host import Clock
 from postroom.ports.loop import (
     BreakerView,
@@ -21,9 +29,15 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
+    Readiness,
+    Stats,
 )
 from postroom.ports.looping import WaitingRow
+from postroom.service.way import Way
+from postroom.store.sqlite.outbox import Outbox
 
+
+_STORE_ANSWERS_S: Final = 5.0
 
 SUSPECT_AFTER: Final = 2  # crash recoveries that found it under way (CONTRACT §2)
 
@@ -69,7 +83,7 @@ class LoopView:
         world = self._worlds[mailbox_id]
         mailbox: Mailbox = world.mailbox.mailbox
         relay: Relay = world.relay.relay
-        return await check_mailbox(relay, mailbox.address)
+        return await check_mailbox(relay, mailbox.address, find_host_name())
 
     def find_breakers(self, mailbox_id: str) -> tuple[BreakerView, BreakerView] | None:
         """The breaker of a mailbox, and that of its relay."""
@@ -77,6 +91,72 @@ class LoopView:
         if world is None:
             return None
         return _breaker(world.mailbox.breaker), _breaker(world.relay.breaker)
+
+
+class SignalsView:
+    """Implements ports.loop.Signals."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        depth: Depth,
+        signals: Signals,
+        way: Way,
+        clock: Clock,
+    ) -> None:
+        self._outbox = outbox
+        self._depth = depth
+        self._signals = signals
+        self._way = way
+        self._clock = clock
+        self._started_at = clock.now()
+
+    async def stats(self) -> Stats:
+        """Depth, wait and outcomes as of now."""
+        now = self._clock.now()
+        return Stats(
+            at=now,
+            started_at=self._started_at,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
+            depth=self._depth.counts(),
+            oldest_due=await self._outbox.reader.oldest_due(now),
+            outcomes=self._signals.words(),
+        )
+
+    async def metrics_text(self) -> str:
+        """The same and more for Prometheus."""
+        now = self._clock.now()
+        for world in self._way.worlds.values():
+            mailbox, relay = world.mailbox, world.relay
+            self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
+            self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
+        writer = self._outbox.database.stats()
+        picture = Picture(
+            at=now,
+            version=__version__,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
+            depth=self._depth.counts(),
+            oldest_due=await self._outbox.reader.oldest_due(now),
+            connections={id_: pool.connections for id_, pool in self._way.pools.items()},
+            store=StoreFigures(
+                commits=writer.commits,
+                units=writer.units,
+                busy=timedelta(microseconds=writer.busy),
+                waiting=writer.waiting,
+            ),
+        )
+        return metrics_text(self._signals, picture)
+
+    async def readiness(self) -> Readiness:
+        """Whether the store answers: recovery is done before anybody can ask."""
+        try:
+            async with asyncio.timeout(_STORE_ANSWERS_S):
+                await self._outbox.database.probe()
+        except (StoreError, TimeoutError):
+            return Readiness(is_ready=False, detail="the store does not answer")
+        return Readiness(is_ready=True, detail="")
 
 
 def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
@@ -88,7 +168,6 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         due_at=due_at,
         state=delivery.state,
         not_after=delivery.not_after,
-        expires_at=None,
         has_attachments=delivery.has_attachments,
         is_suspect=delivery.crashes >= SUSPECT_AFTER,
     )

@@ -46,6 +46,7 @@ class Database:
         self._writing = writing
         self._reading = reading
         self._next_reader = 0
+        self._is_closed = False
         self._writer = Writer(clock, self._hop)
 
     async def write(self, unit: Unit[T], *, lane: WriteLane, weight: int = 1) -> T:
@@ -100,7 +101,8 @@ class Database:
 
         The writer is the last, so that it leaves no WAL behind; it is the first where no sync can be trusted.
         """
-        ordered = [*self._reading, self._writing]
+        ordered = [] if self._is_closed else [*self._reading, self._writing]
+        self._is_closed = True
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):

@@ -11,19 +11,31 @@ from postroom.ports.looping import WaitingRow
 
 SUSPECT: Final = 2  # crash recoveries that found a delivery under way before its mark
 
-# `{skip}` is filled with question marks only.
+# A cursor is two questions, for SQLite seeks by the first column of a row value only: behind 100,000 rows of one send
+# time that is a walk. `{skip}` is filled with question marks only.
 _COMMON: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, expires_at, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
     FROM delivery INDEXED BY delivery_due
-    WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND (due_at, number) > (?, ?)
+    WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at > ?
           AND domain NOT IN ({skip})
     ORDER BY due_at, number LIMIT ?"""
+_COMMON_SAME: Final = """
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    FROM delivery INDEXED BY delivery_due
+    WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at = ? AND number > ?
+          AND domain NOT IN ({skip})
+    ORDER BY number LIMIT ?"""
 _OF_DOMAIN: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, expires_at, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
     FROM delivery INDEXED BY delivery_due_domain
-    WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled')
-          AND (due_at, number) > (?, ?)
+    WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at > ?
     ORDER BY due_at, number LIMIT ?"""
+_OF_DOMAIN_SAME: Final = """
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    FROM delivery INDEXED BY delivery_due_domain
+    WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at = ?
+          AND number > ?
+    ORDER BY number LIMIT ?"""
 _NEXT_QUEUE: Final = """
     SELECT mailbox_id, lane FROM delivery INDEXED BY delivery_due
     WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (?, ?)
@@ -40,9 +52,15 @@ def find_common(
     limit: int,
 ) -> tuple[WaitingRow, ...]:
     """Rows of a mailbox and lane, but those of the domains to skip."""
-    statement = _COMMON.format(skip=", ".join("?" * len(skip)))
-    given = (*queue, *(after or _BEFORE_ALL), *sorted(skip), limit)
-    return tuple(map(_row, conn.execute(statement, given)))
+    marks, skipped = ", ".join("?" * len(skip)), sorted(skip)
+    due_at, number = after or _BEFORE_ALL
+    rows: list[sqlite3.Row] = []
+    if after is not None:
+        same = (*queue, due_at, number, *skipped, limit)
+        rows += conn.execute(_COMMON_SAME.format(skip=marks), same)
+    later = (*queue, due_at, *skipped, limit - len(rows))
+    rows += conn.execute(_COMMON.format(skip=marks), later)
+    return tuple(map(_row, rows))
 
 
 def find_of_domain(
@@ -54,8 +72,12 @@ def find_of_domain(
 ) -> tuple[WaitingRow, ...]:
     """Rows of a mailbox and lane to one domain."""
     mailbox_id, lane = queue
-    given = (mailbox_id, domain, lane, *(after or _BEFORE_ALL), limit)
-    return tuple(map(_row, conn.execute(_OF_DOMAIN, given)))
+    due_at, number = after or _BEFORE_ALL
+    rows: list[sqlite3.Row] = []
+    if after is not None:
+        rows += conn.execute(_OF_DOMAIN_SAME, (mailbox_id, domain, lane, due_at, number, limit))
+    rows += conn.execute(_OF_DOMAIN, (mailbox_id, domain, lane, due_at, limit - len(rows)))
+    return tuple(map(_row, rows))
 
 
 def find_queues(conn: sqlite3.Connection) -> tuple[tuple[str, Lane], ...]:
@@ -77,7 +99,6 @@ def _row(row: sqlite3.Row) -> WaitingRow:
         due_at=Instant(row["due_at"]),
         state=DeliveryState(row["state"]),
         not_after=row["not_after"],
-        expires_at=row["expires_at"],
         has_attachments=bool(row["has_attachments"]),
         is_suspect=row["crashes"] >= SUSPECT,
     )
