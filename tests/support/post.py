@@ -30,7 +30,7 @@ from postroom.ops.host import SystemEntropy
 from postroom.ops.logbook import Logbook
 from postroom.ops.supervisor import find_supervisor
 from postroom.ops.throttle import Throttle
-from postroom.ports.submitting import Refused, Repeated, Submitted, SubmitResult
+from postroom.ports.submitting import Refused, Repeated, SubmitResult, Submitted
 from postroom.service.files import Files
 from postroom.service.joined import Joined, join
 from postroom.service.tools import Tools
