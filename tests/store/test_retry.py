@@ -35,7 +35,6 @@ USED_UP = {
     "reason_code": "expired",
     "series_attempts": 50,
     "series_started_at": NOW,
-    "expires_at": NOW,
     "attempts": 50,
     "crashes": 2,
     "cancel_asked": 1,
@@ -61,7 +60,7 @@ def test_a_redrive_begins_a_new_series_with_the_same_mail(conn: sqlite3.Connecti
     after = one(conn, number)
     for name in ("message_id", "date_at", "head", "thread", "deferrals", "reply_code", "claim"):
         assert after[name] == before[name]
-    for name in ("series_started_at", "expires_at", "settled_at", "settled_by"):
+    for name in ("series_started_at", "settled_at", "settled_by"):
         assert after[name] is None
     assert (after["cancel_asked"], after["resends"], after["doubts"]) == (0, 0, 0)
     assert raw == find_raw(conn, number)

@@ -22,7 +22,7 @@ class RowsWaiting:
 
 @dataclass(frozen=True, slots=True)
 class RowsGone:
-    """These rows wait no more, or no more for what they waited for."""
+    """These rows wait no more, or no more for what they waited for, and it was not the loop that took them."""
 
     numbers: tuple[int, ...]
 

@@ -27,7 +27,7 @@ _READ: Final = """
 
 _PAST_DOUBTS: Final = "doubts = doubts + (marked_at IS NOT NULL), marked_at = NULL"
 _AGAIN: Final = f"""
-    UPDATE delivery SET state = 'pending', reason_code = NULL, due_at = :at, expires_at = NULL, series_attempts = 0,
+    UPDATE delivery SET state = 'pending', reason_code = NULL, due_at = :at, series_attempts = 0,
         series_started_at = NULL, crashes = 0, cancel_asked = 0, stage = NULL, settled_by = NULL, settled_at = NULL,
         resends = resends + (state = 'uncertain'), {_PAST_DOUBTS}, version = version + 1
     WHERE number = :number RETURNING {MOVED}"""

@@ -104,7 +104,11 @@ def _changes(row: sqlite3.Row, step: Step, *, has_settled: bool) -> tuple[Change
     changes: list[Change] = [
         StateMoved(mailbox_id, lane, step.before, step.after, step.reason_code, 1)
     ]
-    if step.before in WAITING and step.after not in WAITING:
+    if (
+        step.before in WAITING
+        and step.after not in WAITING
+        and step.after is not DeliveryState.SENDING
+    ):
         changes.append(RowsGone((row["number"],)))
     if step.after in WAITING:
         changes.append(RowsWaiting(mailbox_id, lane, Instant(row["due_at"]), row["domain"]))
