@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import MINUTE, SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ports.changes import JobChanged, RowsGone, RowsWaiting, StateMoved
+from postroom.ports.changes import JobChanged, RowsWaiting, StateMoved
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
-    Breaker,
     Bucket,
     DomainPause,
     MarkStopped,
@@ -71,7 +71,7 @@ async def test_date_and_series_stay_those_of_the_first_start_and_the_claim_rises
         one = await under_way(outbox)
         again = outcome_of(one.number, 1, S.RETRY_SCHEDULED, due_at=Instant(NOON + SECOND))
         await outbox.loop.finish(again)
-        two = await outbox.loop.start(start_of(one.number, Instant(NOON + MINUTE)))
+        two = await outbox.loop.start(start_of(one.number, Instant(NOON + SECOND)))
         assert two is not None
         assert (two.claim, two.date_at, two.series_started_at) == (2, NOON, NOON)
         assert (two.attempts, two.series_attempts) == (1, 1)
@@ -111,16 +111,14 @@ async def test_memory_hears_of_every_step(tmp_path: Path) -> None:
         await outbox.loop.mark(number, 1, NOON)
         later = Instant(NOON + SECOND)
         await outbox.loop.finish(outcome_of(number, 1, S.RETRY_SCHEDULED, due_at=later))
-        await outbox.loop.start(start_of(number))
+        await outbox.loop.start(start_of(number, later))
         await outbox.loop.finish(outcome_of(number, 2, S.FAILED, reason_code=ReasonCode.EXPIRED))
     lane = Lane.STANDARD
     assert listener.heard == [
         StateMoved("support", lane, S.PENDING, S.SENDING, None, 1),
-        RowsGone((number,)),
         StateMoved("support", lane, S.SENDING, S.RETRY_SCHEDULED, None, 1),
         RowsWaiting("support", lane, later, "example.com"),
         StateMoved("support", lane, S.RETRY_SCHEDULED, S.SENDING, None, 1),
-        RowsGone((number,)),
         StateMoved("support", lane, S.SENDING, S.FAILED, ReasonCode.EXPIRED, 1),
         JobChanged(1),
     ]
@@ -227,7 +225,7 @@ async def test_a_postponement_by_us_is_no_attempt_and_a_withdrawn_mark_leaves_no
             counts_attempt=False,
             is_deferral=True,
             withdraws_mark=True,
-            expires_at=Instant(NOON + MINUTE),
+            counts_series=False,
         )
         await outbox.loop.finish(back)
         now = await seen(outbox, one.number)
@@ -252,7 +250,9 @@ async def test_what_the_server_said_can_not_keep_sent_from_being_stored(tmp_path
 async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_path: Path) -> None:
     minute = NOON // MINUTE
     buckets = (Bucket("m:support", minute, Lane.HIGH), Bucket("r:main", minute, Lane.HIGH))
-    relay = Breaker("open", "unreachable", 5, 31, 5, NOON, Instant(NOON + 1), 30.0, 1)
+    relay = Breaker(
+        BreakerState.OPEN, ReasonCode.RELAY_UNREACHABLE, 5, 31, 5, NOON, Instant(NOON + 1), 30.0, 1
+    )
     mailbox = Breaker(faults_in_row=2, seen=9)
     until = DomainPause("support", "example.com", Instant(NOON + 1), ReasonCode.RELAY_UNREACHABLE)
     over = DomainPause("support", "example.org", NOON, ReasonCode.RELAY_UNREACHABLE)
@@ -261,7 +261,7 @@ async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_pa
         for n in range(3):
             done = await outbox.intake.accept(new_job(outbox.intake, lane=Lane.HIGH))
             number = done.deliveries[0].number  # type: ignore[union-attr]
-            await outbox.loop.start(Start(number, NOON, buckets, paces))
+            await outbox.loop.start(Start(number, "main", NOON, buckets, paces))
             await outbox.loop.finish(
                 outcome_of(
                     number,
@@ -290,7 +290,7 @@ async def test_starts_of_a_day_ago_are_forgotten(tmp_path: Path) -> None:
     bucket = Bucket("m:support", NOON // MINUTE, Lane.STANDARD)
     async with outbox_in(tmp_path, clock) as outbox:
         done = await outbox.intake.accept(new_job(outbox.intake))
-        await outbox.loop.start(Start(done.deliveries[0].number, NOON, (bucket,), ()))  # type: ignore[union-attr]
+        await outbox.loop.start(Start(done.deliveries[0].number, "main", NOON, (bucket,), ()))  # type: ignore[union-attr]
         clock.move(24 * 60 * MINUTE)
         assert (await outbox.loop.load()).buckets == ((bucket, 1),)
         clock.move(2 * MINUTE)
@@ -357,11 +357,6 @@ async def test_what_waits_is_found_in_order_by_cursor_and_without_the_domains_to
             (0, 9),
             "SEARCH delivery USING INDEX delivery_not_after (not_after>? AND not_after<?)",
         ),
-        (
-            loop_finish._PAST_LIFETIME,
-            (0, 9),
-            "SEARCH delivery USING INDEX delivery_expiry (expires_at>? AND expires_at<?)",
-        ),
     ],
     ids=[
         "common queue",
@@ -370,7 +365,6 @@ async def test_what_waits_is_found_in_order_by_cursor_and_without_the_domains_to
         "same time there",
         "queues",
         "not_after",
-        "lifetime",
     ],
 )
 async def test_the_loops_questions_walk_their_index(
@@ -398,31 +392,37 @@ async def test_the_cursor_goes_through_rows_of_one_time(tmp_path: Path) -> None:
             assert found == [1, 2, 3, 4, 5]
 
 
-async def test_what_waits_too_long_fails_and_keeps_what_the_relay_said_last(tmp_path: Path) -> None:
+async def test_what_waits_past_its_not_after_fails_and_keeps_what_the_relay_said_last(
+    tmp_path: Path,
+) -> None:
     later = Instant(NOON + 10 * SECOND)
     async with outbox_in(tmp_path) as outbox:
-        one = await under_way(outbox)
+        one = await under_way(outbox, not_after=later)
         beyond = outcome_of(
-            one.number,
-            one.claim,
-            S.RETRY_SCHEDULED,
-            reply=BUSY,
-            due_at=Instant(NOON + MINUTE),
-            expires_at=later,
+            one.number, one.claim, S.RETRY_SCHEDULED, reply=BUSY, due_at=Instant(NOON + MINUTE)
         )
         await outbox.loop.finish(beyond)
-        paced = await under_way(outbox)
-        within = outcome_of(
-            paced.number, paced.claim, S.RETRY_SCHEDULED, due_at=NOON, expires_at=later
-        )
-        await outbox.loop.finish(within)
-        await outbox.intake.accept(new_job(outbox.intake, not_after=later))
         assert await outbox.loop.end_expired(later, 10) == 0
-        assert await outbox.loop.end_expired(Instant(later + 1), 10) == 2
+        assert await outbox.loop.end_expired(Instant(later + 1), 10) == 1
         now = await seen(outbox, one.number)
         assert (now.state, now.reason_code, now.reply_code) == (S.FAILED, ReasonCode.EXPIRED, 450)
-        assert (await seen(outbox, paced.number)).state is S.RETRY_SCHEDULED
-        assert (await seen(outbox, paced.number + 1)).reason_code is ReasonCode.EXPIRED
+
+
+async def test_time_spent_waiting_for_us_does_not_count_towards_the_lifetime(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        one = await under_way(outbox)
+        due_at = Instant(NOON + MINUTE)
+        again = outcome_of(one.number, one.claim, S.RETRY_SCHEDULED, reply=BUSY, due_at=due_at)
+        await outbox.loop.finish(again)
+        early = Instant(due_at - 1)
+        assert await outbox.loop.start(Start(one.number, "main", early, (), ())) is None
+        late = Instant(due_at + 60 * MINUTE)
+        started = await outbox.loop.start(Start(one.number, "main", late, (), ()))
+        assert started is not None
+        assert started.series_started_at == one.series_started_at + 60 * MINUTE
+        assert started.date_at == one.date_at
 
 
 async def test_a_row_that_can_not_be_read_is_set_aside_and_stops_nobody(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def new_job(
 
 def start_of(number: int, at: Instant = NOON) -> Start:
     """A start that counts nowhere."""
-    return Start(number, at, (), ())
+    return Start(number, "main", at, (), ())
 
 
 _OUTCOME = Outcome(
@@ -116,6 +116,7 @@ _OUTCOME = Outcome(
     reply=None,
     due_at=None,
     counts_attempt=True,
+    counts_series=True,
     is_deferral=False,
     withdraws_mark=False,
     relay_message_id=None,

@@ -5,6 +5,7 @@ Known limits: years 1970 to 9999.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NewType
 
@@ -18,6 +19,18 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Now, on both clocks: `at` for what is stored and shown, `mono` (microseconds) for what is measured."""
+
+    at: Instant
+    mono: int
+
+    def when(self, mono: int) -> Instant:
+        """The wall-clock instant of a moment on the monotonic clock."""
+        return Instant(self.at + mono - self.mono)
 
 
 def micros(duration: timedelta) -> int:

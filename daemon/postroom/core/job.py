@@ -113,7 +113,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a request: a JSON pointer (RFC 6901) and a sentence."""
+    """One thing that is wrong with a request: a JSON pointer (RFC 6901), a sentence, and a stable word where it has one."""
 
     pointer: str
     detail: str
+    code: str | None = None

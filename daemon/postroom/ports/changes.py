@@ -22,7 +22,7 @@ class RowsWaiting:
 
 @dataclass(frozen=True, slots=True)
 class RowsGone:
-    """These rows wait no more, or no more for what they waited for."""
+    """These rows wait no more, or no more for what they waited for, and it was not the loop that took them."""
 
     numbers: tuple[int, ...]
 
@@ -41,7 +41,7 @@ class StateMoved:
 
 @dataclass(frozen=True, slots=True)
 class JobChanged:
-    """The deliveries of this job changed: whoever waits for it to settle looks again."""
+    """This job may have settled: whoever waits for it looks again."""
 
     number: int
 

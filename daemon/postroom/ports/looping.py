@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from postroom.core.body import Body
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -21,7 +22,6 @@ class WaitingRow:
     due_at: Instant
     state: DeliveryState
     not_after: Instant | None
-    expires_at: Instant | None
     has_attachments: bool
     is_suspect: bool
 
@@ -37,9 +37,14 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Begin an attempt, and count it in these buckets. `pace_at`: scope and wall-clock GCRA time to remember."""
+    """Begin an attempt through this relay, and count it in these buckets.
+
+    `pace_at`: scope and wall-clock GCRA time to remember. What the delivery waited since it was due (for pace, a
+    pause, a breaker) does not count towards the lifetime of its series.
+    """
 
     number: int
+    relay_id: str
     at: Instant
     buckets: tuple[Bucket, ...]
     pace_at: tuple[tuple[str, Instant], ...]
@@ -79,21 +84,6 @@ class MarkStopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Breaker:
-    """The stored form of a breaker; core.breaker gives it meaning. `last20` holds the latest outcomes as bits."""
-
-    state: str = "closed"
-    reason: str | None = None
-    faults_in_row: int = 0
-    last20: int = 0
-    seen: int = 0
-    opened_at: Instant | None = None
-    probe_at: Instant | None = None
-    probe_s: float = 0.0
-    good_in_row: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class DomainPause:
     """One recipient domain that a mailbox leaves alone until an instant."""
 
@@ -107,9 +97,9 @@ class DomainPause:
 class Outcome:
     """How an attempt ended, and everything that changes with it.
 
-    `counts_attempt`: the try reached the relay. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
+    `counts_attempt`: the try reached the relay; `counts_series`: and counts towards the ceiling. `is_deferral`: postponed by us. `withdraws_mark`: the mark was
     committed but the terminator never handed over. `give_back`: buckets of a start that never reached MAIL.
-    `due_at` is the next attempt, `expires_at` the end of the series' lifetime. An end state is written as `end_unsent` says when doubts lie in its past, and a
+    `due_at` is the next attempt. An end state is written as `end_unsent` says when doubts lie in its past, and a
     cancel that was answered too_late turns a retry into `cancelled`.
     """
 
@@ -122,6 +112,7 @@ class Outcome:
     reply: SmtpReply | None
     due_at: Instant | None
     counts_attempt: bool
+    counts_series: bool
     is_deferral: bool
     withdraws_mark: bool
     relay_message_id: str | None
@@ -129,7 +120,6 @@ class Outcome:
     relay_breaker: tuple[str, Breaker] | None
     mailbox_breaker: tuple[str, Breaker] | None
     domain_pause: DomainPause | None
-    expires_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from postroom.store.sqlite.unit import UnitResult
 
 _READ: Final = "SELECT recipient, state, doubts, marked_at FROM delivery WHERE number = ?"
 _CANCEL: Final = f"""
-    UPDATE delivery SET state = :after, reason_code = 'cancelled', hold_reason = NULL, due_at = NULL,
+    UPDATE delivery SET state = :after, reason_code = 'cancelled', hold_reason = NULL, due_at = NULL, stage = NULL,
         settled_by = :by, settled_at = :at, version = version + 1
     WHERE number = :number RETURNING {MOVED}"""
 _REMEMBER: Final = "UPDATE delivery SET cancel_asked = 1 WHERE number = ?"

@@ -32,11 +32,10 @@ _FINISH: Final = """
     UPDATE delivery SET
         state = :after, reason_code = :reason, stage = :stage,
         due_at = CASE WHEN :is_over THEN NULL ELSE coalesce(:due_at, due_at) END,
-        expires_at = coalesce(:expires_at, expires_at),
         marked_at = CASE WHEN :is_unanswered THEN marked_at END,
-        attempts = attempts + :attempt, series_attempts = series_attempts + :attempt,
+        attempts = attempts + :attempt, series_attempts = series_attempts + :series_attempt,
         deferrals = deferrals + :deferral, crashes = 0,
-        relay_id = coalesce(:relay_id, relay_id), relay_message_id = coalesce(:relay_message_id, relay_message_id),
+        relay_message_id = coalesce(:relay_message_id, relay_message_id),
         reply_code = CASE WHEN :has_reply THEN :reply_code ELSE reply_code END,
         enhanced_status = CASE WHEN :has_reply THEN :enhanced ELSE enhanced_status END,
         reply_text = CASE WHEN :has_reply THEN :reply_text ELSE reply_text END,
@@ -48,11 +47,6 @@ _FINISH: Final = """
 _PAST_NOT_AFTER: Final = """
     SELECT number, job, mailbox_id, lane, domain, due_at, state, doubts FROM delivery INDEXED BY delivery_not_after
     WHERE not_after IS NOT NULL AND state IN ('pending', 'retry_scheduled') AND not_after < ? LIMIT ?"""
-# A row whose turn came within its lifetime waits for pace, pause or breaker, and that time does not count.
-_PAST_LIFETIME: Final = """
-    SELECT number, job, mailbox_id, lane, domain, due_at, state, doubts FROM delivery INDEXED BY delivery_expiry
-    WHERE expires_at IS NOT NULL AND state IN ('pending', 'retry_scheduled') AND expires_at < ? AND due_at > expires_at
-    LIMIT ?"""
 _EXPIRE: Final = """
     UPDATE delivery SET state = :after, reason_code = 'expired', due_at = NULL, settled_at = :at, settled_by = 'loop',
                         version = version + 1
@@ -87,18 +81,15 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
 
 
 def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
-    """Fail waiting rows whose `not_after` or lifetime is over; what the relay said last is kept."""
+    """Fail waiting rows whose `not_after` is over; what the relay said last is kept."""
     rows = conn.execute(_PAST_NOT_AFTER, (now, limit)).fetchall()
-    ended = {row["number"]: row for row in rows}
-    for row in conn.execute(_PAST_LIFETIME, (now, limit - len(rows))).fetchall():
-        ended[row["number"]] = row
     changes: list[Change] = []
-    for number, row in ended.items():
+    for row in rows:
         after = end_unsent(_S.FAILED, row["doubts"])
-        conn.execute(_EXPIRE, {"after": after, "at": now, "number": number})
+        conn.execute(_EXPIRE, {"after": after, "at": now, "number": row["number"]})
         step = Step(DeliveryState(row["state"]), after, now, BY, ReasonCode.EXPIRED)
         changes += record(conn, row, step)
-    return UnitResult(len(ended), tuple(changes))
+    return UnitResult(len(rows), tuple(changes))
 
 
 def _end(row: sqlite3.Row, outcome: Outcome) -> _End:
@@ -131,11 +122,10 @@ def _columns(outcome: Outcome, end: _End) -> dict[str, object]:
         "is_over": end.is_over,
         "at": outcome.at,
         "due_at": outcome.due_at,
-        "expires_at": outcome.expires_at,
         "is_unanswered": outcome.after is _S.UNCERTAIN and not outcome.withdraws_mark,
         "attempt": outcome.counts_attempt,
+        "series_attempt": outcome.counts_series,
         "deferral": outcome.is_deferral,
-        "relay_id": outcome.relay_breaker and outcome.relay_breaker[0],
         "relay_message_id": storable(outcome.relay_message_id),
         "has_reply": reply is not None,
         "reply_code": reply and reply.code,

@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
+from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
-from postroom.ports.looping import Breaker, Bucket, DomainPause, LoopState, ScopeState
+from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
 
 
 MAILBOX_SCOPE: Final = "m:"
@@ -119,12 +120,16 @@ def _columns(breaker: Breaker) -> tuple[object, ...]:
     )
 
 
+def _reason(stored: str | None) -> ReasonCode | None:
+    return None if stored is None else ReasonCode(stored)
+
+
 def _scope(row: sqlite3.Row) -> ScopeState:
     return ScopeState(
         id=row["id"],
         breaker=Breaker(
-            state=row["breaker_state"],
-            reason=row["breaker_reason"],
+            state=BreakerState(row["breaker_state"]),
+            reason=_reason(row["breaker_reason"]),
             faults_in_row=row["faults_in_row"],
             last20=row["last20"],
             seen=row["seen"],

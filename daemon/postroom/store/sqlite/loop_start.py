@@ -29,7 +29,7 @@ _FIND: Final = """
     WHERE d.number = ?"""
 _START: Final = """
     UPDATE delivery SET state = 'sending', claim = claim + 1, date_at = coalesce(date_at, :at),
-                        series_started_at = coalesce(series_started_at, :at), bucket_minute = :minute,
+                        series_started_at = :series_started_at, bucket_minute = :minute, relay_id = :relay_id,
                         reason_code = NULL, marked_at = NULL, stage = NULL, version = version + 1
     WHERE number = :number"""
 _SET_ASIDE: Final = """
@@ -54,9 +54,9 @@ _PUT_BACK: Final = """
 
 
 def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
-    """Take a waiting row; None when it waits no more, or can not be read and was set aside."""
+    """Take a waiting row; None when it waits no more, is not due, or can not be read and was set aside."""
     row = conn.execute(_FIND, (given.number,)).fetchone()
-    if row is None or DeliveryState(row["state"]) not in WAITING:
+    if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
         return UnitResult(None)
     before = DeliveryState(row["state"])
     started = _started(row, given.at)
@@ -64,7 +64,14 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
         conn.execute(_SET_ASIDE, (given.number,))
         return UnitResult(None, record(conn, row, Step(before, _S.HELD, given.at, BY)))
     minute = given.buckets[0].minute if given.buckets else given.at // MINUTE
-    conn.execute(_START, {"at": given.at, "minute": minute, "number": given.number})
+    told = {
+        "at": given.at,
+        "series_started_at": started.series_started_at,
+        "minute": minute,
+        "relay_id": given.relay_id,
+        "number": given.number,
+    }
+    conn.execute(_START, told)
     count_start(conn, given.buckets, given.pace_at)
     return UnitResult(started, record(conn, row, Step(before, _S.SENDING, given.at, BY)))
 
@@ -105,11 +112,17 @@ def _started(row: sqlite3.Row, at: Instant) -> Started | None:
         not_after=row["not_after"],
         attempts=row["attempts"],
         series_attempts=row["series_attempts"],
-        series_started_at=_first(row["series_started_at"], at),
+        series_started_at=_series_started_at(row, at),
         deferrals=row["deferrals"],
         crashes=row["crashes"],
         doubts=row["doubts"],
     )
+
+
+def _series_started_at(row: sqlite3.Row, at: Instant) -> Instant:
+    """When the series began, moved on by what the delivery has waited since it was due: that time does not count."""
+    began = row["series_started_at"]
+    return at if began is None else Instant(began + at - row["due_at"])
 
 
 def _first(stored: int | None, at: Instant) -> Instant:

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from postroom.ports.errors import ConfigError
+from postroom.ports.errors import StateRefused
 from postroom.store.sqlite.state_dir import sync_directory
 
 
@@ -31,23 +31,23 @@ def shipped() -> tuple[str, ...]:
 def check_identity(conn: sqlite3.Connection, path: Path, latest: int) -> int:
     """The version of the file, 0 when it is new and empty; nothing is written.
 
-    Raises: ConfigError when SQLite is too old, or the file is not ours or of a later version.
+    Raises: StateRefused when SQLite is too old, or the file is not ours or of a later version.
     """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         message = f"SQLite {sqlite3.sqlite_version} is too old: 3.37 or later is needed"
-        raise ConfigError(message)
+        raise StateRefused(message)
     version: int = conn.execute("PRAGMA user_version").fetchone()[0]
     application: int = conn.execute("PRAGMA application_id").fetchone()[0]
     is_empty = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if application != APPLICATION_ID and not (application == version == 0 and is_empty):
         message = f"{path} is a database of another program: give state_dir a directory of its own"
-        raise ConfigError(message)
+        raise StateRefused(message)
     if version > latest:
         message = (
             f"{path} was written by a later postroom (its version is {version}, this one knows {latest}):"
             " install that one again, or put the copy from before its upgrade in place"
         )
-        raise ConfigError(message)
+        raise StateRefused(message)
     return version
 
 

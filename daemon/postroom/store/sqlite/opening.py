@@ -74,7 +74,7 @@ def open_store(
 ) -> Opened:
     """Check, migrate, recover; afterwards the connection is ready for units.
 
-    Raises: ConfigError for a file that is not for us; AlreadyRunning when it was last used on another machine and that
+    Raises: StateRefused for a file that is not for us; AlreadyRunning when it was last used on another machine and that
     was not accepted; StoreBroken when it is damaged.
     """
     host = rules.host

@@ -94,7 +94,7 @@ async def open_outbox(
                 intake=SqliteIntake(database, counters, space, has_spool_file),
                 loop=SqliteLoopStore(database, clock, space),
                 reader=SqliteReader(database),
-                admin=SqliteAdmin(database),
+                admin=SqliteAdmin(database, has_spool_file),
                 opened=found[0],
                 warnings=(*filter(None, (warning,)), *found[0].warnings),
                 space=space,

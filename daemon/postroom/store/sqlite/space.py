@@ -46,8 +46,9 @@ class Space:
         """
         now = self._clock.monotonic()
         if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY:
-            self._looked_at = now
+            # Threads of the spool look too: what is seen is there before it is called fresh.
             self._free = self._disk_free(self._state_dir)
+            self._looked_at = now
         if self._free < self._min_free_bytes:
             message = (
                 f"{self._free} bytes are free under {self._state_dir}, {self._min_free_bytes} are"

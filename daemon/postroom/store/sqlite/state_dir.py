@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from postroom.ports.errors import AlreadyRunning, ConfigError
+from postroom.ports.errors import AlreadyRunning, StateRefused
 
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")
@@ -35,14 +35,14 @@ _PASSING: Final = {
 def make_private(state_dir: Path) -> None:
     """Make the directory if there is none; whichever it was, it is 0700 afterwards.
 
-    Raises: ConfigError when it can not be.
+    Raises: StateRefused when it can not be.
     """
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         state_dir.chmod(0o700)
     except OSError as error:
         message = f"state_dir {state_dir} can not be made private: {error.strerror}. Give it to the daemon's user."
-        raise ConfigError(message) from error
+        raise StateRefused(message) from error
 
 
 def make_file(path: Path) -> None:
@@ -90,14 +90,14 @@ def locked(state_dir: Path) -> Iterator[None]:
 def check_file_system(state_dir: Path, *, accept_any: bool) -> str | None:
     """A warning about where the directory lies, or None.
 
-    Raises: ConfigError when it lies on a network or FUSE file system and that was not accepted.
+    Raises: StateRefused when it lies on a network or FUSE file system and that was not accepted.
     """
     kind = _file_system(state_dir)
     if kind in _UNTRUSTED or kind.startswith("fuse"):
         told = f"state_dir {state_dir} is on {kind}, which can lose or damage what is written there"
         if not accept_any:
             message = f"{told}: move it to a local disk"
-            raise ConfigError(message)
+            raise StateRefused(message)
         return told
     passing = _PASSING.get(kind)
     return passing and f"state_dir {state_dir}: {passing}"

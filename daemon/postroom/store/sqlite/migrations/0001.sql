@@ -148,7 +148,6 @@ CREATE TABLE delivery (
     reason_code       TEXT,
     due_at            INTEGER,              -- NULL once settled
     not_after         INTEGER,
-    expires_at        INTEGER,              -- the end of the series' lifetime, known from its first start on
     thread            INTEGER NOT NULL REFERENCES thread (number),
     message_id        TEXT NOT NULL,
     head              BLOB NOT NULL,        -- every header line but Date and the body's own
@@ -184,8 +183,6 @@ CREATE INDEX delivery_due_domain ON delivery (mailbox_id, domain, lane, due_at, 
     WHERE state IN ('pending', 'retry_scheduled');
 CREATE INDEX delivery_not_after ON delivery (not_after)
     WHERE not_after IS NOT NULL AND state IN ('pending', 'retry_scheduled');
-CREATE INDEX delivery_expiry ON delivery (expires_at)
-    WHERE expires_at IS NOT NULL AND state IN ('pending', 'retry_scheduled');
 CREATE INDEX delivery_sending ON delivery (number) WHERE state = 'sending';
 CREATE INDEX delivery_held ON delivery (mailbox_id, hold_reason, number) WHERE state = 'held';
 CREATE INDEX delivery_job ON delivery (job, state);

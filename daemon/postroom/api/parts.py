@@ -1,0 +1,52 @@
+"""What the API talks to: the parts of the daemon, handed in by whoever builds them."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from postroom.api.tasks import Kept
+from postroom.core.mailbox import Mailbox
+from postroom.ports.desk import Admin, Reader
+from postroom.ports.host import Clock
+from postroom.ports.loop import Loop, Messages, Signals
+from postroom.ports.submitting import Submitter
+from postroom.ports.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much and how long: bytes of a body, of a batch, and the time in which a body must be here.
+
+    `linger`: how long bytes that nobody wants are read off after an answer, so that the client gets to read it.
+    """
+
+    body_bytes: int = 1 << 20
+    batch_bytes: int = 8 << 20
+    body_time: timedelta = timedelta(seconds=60)
+    linger: timedelta = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts. `stopping` is set by the server's drain. `principal` reads the peer's uid from a connection, None where it has none that counts.
+
+    `on_fault` is told of every exception that nobody expected, with the call in which it happened.
+    """
+
+    submitter: Submitter
+    reader: Reader
+    admin: Admin
+    uploads: Uploads
+    loop: Loop
+    signals: Signals
+    messages: Messages
+    mailboxes: Mapping[str, Mailbox]
+    clock: Clock
+    kept: Kept
+    principal: Callable[[socket.socket], int | None]
+    on_fault: Callable[[str, Exception], None]
+    version: str
+    bounds: Bounds = Bounds()
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)

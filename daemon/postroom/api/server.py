@@ -1,0 +1,104 @@
+"""The HTTP door itself: sockets, connections, drain. Everything else is behind it in `door`.
+
+aiohttp's low-level server does the HTTP; its own routing, bodies and errors are not used, so that every answer is ours.
+A client that hangs up, or closes its sending side, has taken back its question: the handler is cancelled. What it had
+given us to store goes on (see `tasks`).
+"""
+
+import asyncio
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from aiohttp import web
+
+from postroom.api.door import Door, refuse
+from postroom.api.parts import Parts
+from postroom.api.problems import Code, Refusal
+from postroom.api.routes.every import ROUTES
+from postroom.api.routing import Table
+
+
+# A waiting reader is told to go within this; a handler that takes longer is cancelled.
+_SHUTDOWN_S: Final = 5.0
+_INTERNAL: Final = 500
+
+
+class ApiServer:
+    """The API on the sockets it is given."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._door = Door(Table(ROUTES), parts)
+        self._parts = parts
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self, sockets: Iterable[socket.socket]) -> None:
+        """Answer on these listening (or bound) sockets; they are closed with the server, their paths stay."""
+        server = _Server(self._door, self._parts)
+        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_SHUTDOWN_S)
+        await self._runner.setup()
+        for one in sockets:
+            await web.SockSite(self._runner, one).start()
+
+    async def drain(self) -> None:
+        """Take no new connection and no new work; whoever waits for something is answered as it stands."""
+        self._parts.stopping.set()
+        if self._runner is not None:
+            for site in self._runner.sites:
+                await site.stop()
+
+    async def close(self) -> None:
+        """Drain, let the answers under way leave, and hang up."""
+        await self.drain()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+
+class _Connection(web.RequestHandler):
+    """One connection, and who is at its other end: asked once, as the kernel took it down at connect(2)."""
+
+    def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(server, loop=loop, **server.settings)
+        self._principal = server.parts.principal
+        self.uid: int | None = None
+
+    # typing.override came with Python 3.12.
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[explicit-override]
+        with suppress(OSError):
+            self.uid = self._principal(transport.get_extra_info("socket"))
+        super().connection_made(transport)
+
+    def handle_error(  # type: ignore[explicit-override]
+        self,
+        request: web.BaseRequest,
+        status: int = _INTERNAL,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if request.writer.output_size:
+            raise ConnectionError
+        if status < _INTERNAL:
+            return refuse(Refusal(Code.BAD_REQUEST, "The request can not be read as HTTP."))
+        return refuse(Refusal(Code.INTERNAL, "Something went wrong on our side."))
+
+
+class _Server(web.Server):
+    """Makes our connections."""
+
+    def __init__(self, door: Door, parts: Parts) -> None:
+        super().__init__(self._answer, handler_cancellation=True)
+        self.parts: Final = parts
+        self.settings: Final[dict[str, Any]] = {
+            "access_log": None,
+            "auto_decompress": False,
+            "lingering_time": parts.bounds.linger.total_seconds(),
+        }
+        self._door = door
+
+    def __call__(self) -> web.RequestHandler:  # type: ignore[explicit-override]
+        return _Connection(self, asyncio.get_running_loop())
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        return await self._door.answer(request, cast(_Connection, request.protocol).uid)

@@ -1,0 +1,268 @@
+"""What is answered: the shape of every JSON answer, in the words of the contract."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, Moment, ThreadId
+from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.job import Copies
+from postroom.core.reason import ReasonCode
+from postroom.core.reply import Stage
+from postroom.core.status import JobStatus
+from postroom.ports.desk import CancelAnswer
+from postroom.ports.loop import CheckVerdict, GateVerdict
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """An answer that says nothing."""
+
+
+class Fault(Answered, frozen=True):
+    """One fault of a request, by JSON pointer (RFC 6901); in a query the parameter's name is the pointer."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Answered, frozen=True):
+    """RFC 9457. `code` is stable, `fix` says what to do, `retryable` whether the same request may do better later."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    fix: str
+    retryable: bool
+    retry_after_s: int | None
+    errors: list[Fault]
+    trace_id: str | UnsetType = UNSET
+    log_id: str | UnsetType = UNSET
+    oldest_seq: int | UnsetType = UNSET
+    job_id: JobId | UnsetType = UNSET
+    state: DeliveryState | UnsetType = UNSET
+
+
+class DeliveryBrief(Answered, frozen=True):
+    """A delivery as its job tells it."""
+
+    id: DeliveryId
+    recipient: str
+    state: DeliveryState
+    thread_id: ThreadId
+    message_id: str
+    attempts: int
+    next_attempt_at: Moment | None
+    reason_code: ReasonCode | None
+
+
+class Job(Answered, frozen=True):
+    """A job. `thread_id` and `message_id` are null where the deliveries differ; `expired`: only its tombstone is left."""
+
+    id: JobId
+    status: JobStatus
+    mailbox_id: str
+    thread_id: ThreadId | None
+    message_id: str | None
+    idempotency_key: str
+    trace_id: str
+    created_at: Moment
+    deliveries: list[DeliveryBrief]
+    deduplicated: bool | UnsetType = UNSET
+    duplicates_dropped: int | UnsetType = UNSET
+    queued: int | UnsetType = UNSET
+    already: int | UnsetType = UNSET
+    expired: bool | UnsetType = UNSET
+    priority: str | UnsetType = UNSET
+    copies: Copies | UnsetType = UNSET
+    conversation_id: str | UnsetType | None = UNSET
+    request: dict[str, Any] | UnsetType = UNSET
+
+
+class JobList(Answered, frozen=True):
+    """Jobs, newest first."""
+
+    items: list[Job]
+    next_cursor: str | None
+
+
+class BatchItem(Answered, frozen=True):
+    """What one job of a batch would have been answered alone: its HTTP status, and the job or the problem."""
+
+    status: int
+    job: Job | UnsetType = UNSET
+    problem: Problem | UnsetType = UNSET
+
+
+class BatchAnswer(Answered, frozen=True):
+    """One result for each job, in order."""
+
+    results: list[BatchItem]
+
+
+class CancelledDelivery(Answered, frozen=True):
+    """What became of the cancel for one delivery."""
+
+    id: DeliveryId
+    recipient: str
+    cancel: CancelAnswer
+
+
+class CancelAnswerList(Answered, frozen=True):
+    """All deliveries of the job."""
+
+    deliveries: list[CancelledDelivery]
+
+
+class History(Answered, frozen=True):
+    """One transition; `from` is null at acceptance."""
+
+    before: DeliveryState | None = field(name="from")
+    after: DeliveryState = field(name="to")
+    at: Moment
+    reason_code: ReasonCode | None
+    reply_code: int | None
+    enhanced_status: str | None
+    reply_text: str | None
+    attempt: int | None
+    by: str
+
+
+class Delivery(Answered, frozen=True):
+    """A delivery as it stands; `history` only where it was asked for by id."""
+
+    id: DeliveryId
+    job_id: JobId
+    mailbox_id: str
+    recipient: str
+    domain: str
+    priority: str
+    state: DeliveryState
+    hold_reason: HoldReason | None
+    reason_code: ReasonCode | None
+    next_attempt_at: Moment | None
+    not_after: Moment | None
+    thread_id: ThreadId
+    message_id: str
+    attempts: int
+    series_attempts: int
+    deferrals: int
+    crashes: int
+    unanswered_marks: int
+    stage: Stage | None
+    marked_at: Moment | None
+    reply_code: int | None
+    enhanced_status: str | None
+    reply_text: str | None
+    relay_message_id: str | None
+    settled_by: str | None
+    has_attachments: bool
+    created_at: Moment
+    history: list[History] | UnsetType = UNSET
+
+
+class DeliveryList(Answered, frozen=True):
+    """Deliveries, newest first, without history."""
+
+    items: list[Delivery]
+    next_cursor: str | None
+
+
+class Gate(Answered, frozen=True):
+    """One gate: what it measured, against what, and when it opens by itself."""
+
+    name: str
+    verdict: GateVerdict
+    value: int | str | None
+    threshold: int | str | None
+    until_at: Moment | None
+
+
+class Explanation(Answered, frozen=True):
+    """Every gate in order, as the loop itself asks them; `blocked_by` is the first that says no."""
+
+    delivery_id: DeliveryId
+    state: DeliveryState
+    blocked_by: str | None
+    earliest_at: Moment | None
+    gates: list[Gate]
+
+
+class BulkAnswer(Answered, frozen=True):
+    """How many deliveries the filter met, and on how many of them it was done."""
+
+    matched: int
+    done: int
+
+
+class Suppression(Answered, frozen=True):
+    """An address that is not written to; `mailbox_id` null = from no mailbox."""
+
+    mailbox_id: str | None
+    address: str
+    reason: str
+    by: str
+    created_at: Moment
+
+
+class SuppressionList(Answered, frozen=True):
+    """Suppressed addresses."""
+
+    items: list[Suppression]
+    next_cursor: str | None
+
+
+class Staged(Answered, frozen=True):
+    """A staged upload."""
+
+    ref: AttachmentRef
+    size_bytes: int
+    sha256: str
+    content_type: str
+    filename: str
+
+
+class Event(Answered, frozen=True):
+    """One fact in the log; further members belong to its type."""
+
+    id: EventId
+    type: str
+    seq: int
+    log_id: str
+    schema_version: int
+    mailbox_id: str
+    created_at: Moment
+
+
+class EventPage(Answered, frozen=True):
+    """The same as it is written: an event's further members as its type brings them."""
+
+    items: list[dict[str, object]]
+    next_cursor: str | None
+    log_id: str
+
+
+class EventList(Answered, frozen=True):
+    """Events in the order of seq; `next_cursor` is the next `after`, null at the end of the log."""
+
+    items: list[Event]
+    next_cursor: str | None
+    log_id: str
+
+
+class CheckLine(Answered, frozen=True):
+    """One step of a check, and what to do where it failed."""
+
+    step: str
+    result: CheckVerdict
+    detail: str
+    fix: str
+
+
+class Check(Answered, frozen=True):
+    """A mailbox's way out, step by step; nothing was sent."""
+
+    mailbox_id: str
+    ok: bool
+    checks: list[CheckLine]

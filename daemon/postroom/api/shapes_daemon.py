@@ -1,0 +1,88 @@
+"""What is answered about the daemon and its mailboxes: the shapes that belong to no job."""
+
+from enum import StrEnum
+from typing import Literal
+
+from postroom.api.requests import Moment
+from postroom.api.shapes import Answered
+from postroom.core.delivery import DeliveryState
+
+
+class Breaker(Answered, frozen=True):
+    """A breaker as it stands: closed is well; `probe_at` is when it next tries."""
+
+    state: str
+    reason: str | None
+    probe_at: Moment | None
+
+
+class MailboxState(StrEnum):
+    """How a mailbox is: blocked = by a breaker, paused = by a person, removed = not in the settings any more."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    BLOCKED = "blocked"
+    REMOVED = "removed"
+
+
+class Mailbox(Answered, frozen=True):
+    """A mailbox."""
+
+    id: str
+    address: str | None
+    relay: str | None
+    state: MailboxState
+    paused_by: str | None
+    paused_reason: str | None
+    paused_at: Moment | None
+    removed_at: Moment | None
+    breaker: Breaker | None
+    relay_breaker: Breaker | None
+
+
+class MailboxList(Answered, frozen=True):
+    """All mailboxes."""
+
+    items: list[Mailbox]
+    next_cursor: None
+
+
+class MailboxStats(Answered, frozen=True):
+    """The three signals of one mailbox. `depth` and `oldest_due_age_s` are by priority, `outcomes` by reason or state."""
+
+    depth: dict[str, dict[DeliveryState, int]]
+    oldest_due_age_s: dict[str, float]
+    outcomes: dict[str, int]
+
+
+class Stats(Answered, frozen=True):
+    """Depth now, wait now, outcomes since the daemon started."""
+
+    at: Moment
+    started_at: Moment
+    in_flight: int
+    slots: int
+    depth: dict[DeliveryState, int]
+    oldest_due_age_s: float
+    outcomes: dict[str, int]
+    mailboxes: dict[str, MailboxStats]
+
+
+class Health(Answered, frozen=True):
+    """Alive."""
+
+    status: Literal["ok"]
+
+
+class Ready(Answered, frozen=True):
+    """Able to take work."""
+
+    status: Literal["ready"]
+
+
+class Version(Answered, frozen=True):
+    """What runs here."""
+
+    name: Literal["postroom"]
+    version: str
+    api: Literal["v1"]

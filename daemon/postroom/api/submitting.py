@@ -1,0 +1,113 @@
+"""Handing a job to the submitter, and telling what it came to: 202, 200 or a problem."""
+
+from dataclasses import dataclass
+
+from msgspec import UNSET, structs
+
+from postroom.api.parts import Parts
+from postroom.api.problems import Code, Refusal
+from postroom.api.render import render_instant, render_job
+from postroom.api.routing import BASE, Answer
+from postroom.api.shapes import DeliveryBrief, Job
+from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
+from postroom.core.instant import Instant, format_instant
+from postroom.core.status import job_status
+from postroom.core.words import shown
+from postroom.ports.desk import Actor
+from postroom.ports.submitting import Refused, Repeated, Submitted, SubmittedDelivery
+
+
+_ACCEPTED = 202
+# CONTRACT §3: a trace_id is at most this long.
+_TRACE_LENGTH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who hands in jobs, and what the headers say for all of them."""
+
+    actor: Actor
+    header_key: str | None
+    trace_header: str | None
+
+
+async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusal:
+    """What one job, as decoded from JSON, is answered.
+
+    Raises: StoreError.
+    """
+    result = await parts.submitter.submit(
+        value, sender.actor.uid, sender.header_key, sender.trace_header
+    )
+    match result:
+        case Submitted():
+            job = _submitted(result)
+            return Answer(job, _ACCEPTED, {"Location": f"{BASE}/jobs/{job.id}"})
+        case Repeated():
+            return await _repeated(parts, result)
+        case Refused():
+            return _refused(result, value)
+
+
+def _submitted(made: Submitted) -> Job:
+    thread_number = made.thread_number
+    return Job(
+        id=encode_id(Kind.JOB, made.number),
+        status=job_status(one.accepted.state for one in made.deliveries),
+        deduplicated=False,
+        mailbox_id=made.job.mailbox_id,
+        thread_id=None if thread_number is None else encode_id(Kind.THREAD, thread_number),
+        message_id=made.message_id,
+        idempotency_key=made.idempotency_key,
+        trace_id=made.trace_id,
+        created_at=format_instant(made.created_at),
+        deliveries=[_brief(one, made.due_at) for one in made.deliveries],
+        duplicates_dropped=made.job.duplicates_dropped,
+        queued=len(made.deliveries) if made.is_merge else UNSET,
+        already=0 if made.is_merge else UNSET,
+    )
+
+
+def _brief(made: SubmittedDelivery, due_at: Instant) -> DeliveryBrief:
+    accepted = made.accepted
+    is_waiting = accepted.state is DeliveryState.PENDING
+    return DeliveryBrief(
+        id=encode_id(Kind.DELIVERY, accepted.number),
+        recipient=made.recipient,
+        state=accepted.state,
+        thread_id=encode_id(Kind.THREAD, accepted.thread_number),
+        message_id=made.message_id,
+        attempts=0,
+        next_attempt_at=render_instant(due_at) if is_waiting else None,
+        reason_code=accepted.reason_code,
+    )
+
+
+async def _repeated(parts: Parts, found: Repeated) -> Answer | Refusal:
+    record = await parts.reader.find_job(found.number)
+    if record is None:
+        return Refusal(Code.STORE_UNAVAILABLE, "The job of this key is being removed just now.")
+    merged = found.merged
+    job = structs.replace(
+        render_job(record),
+        deduplicated=merged is None or merged.queued == 0,
+        duplicates_dropped=found.duplicates_dropped,
+        expired=True if found.is_expired else UNSET,
+        queued=UNSET if merged is None else merged.queued,
+        already=UNSET if merged is None else merged.already,
+    )
+    status = _ACCEPTED if merged is not None and merged.queued else 200
+    return Answer(job, status, {"Location": f"{BASE}/jobs/{job.id}"})
+
+
+def _refused(refused: Refused, value: object) -> Refusal:
+    more: dict[str, str | int] = {}
+    if refused.job_number is not None:
+        more["job_id"] = encode_id(Kind.JOB, refused.job_number)
+    trace_id = value.get("trace_id") if isinstance(value, dict) else None
+    if isinstance(trace_id, str) and trace_id:
+        more["trace_id"] = shown(trace_id, _TRACE_LENGTH)
+    return Refusal(
+        Code(refused.code), refused.detail, refused.problems, refused.retry_after_s, more
+    )

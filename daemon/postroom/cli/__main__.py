@@ -1,0 +1,114 @@
+"""`postroom`: what a person types. Every verb speaks only the contract, through the client."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from postroom import __version__
+from postroom.cli import act, admin, jobs, send, serve, watch
+from postroom.cli.desk import SOCKET_OPTIONS
+from postroom.cli.exits import Exit, exit_for
+from postroom.cli.paper import plain, talk
+from postroom.client.errors import PostroomError, Problem, Unreachable
+
+
+_VERBS: Final = (
+    serve.run,
+    serve.demo,
+    send.send,
+    watch.status,
+    jobs.jobs,
+    jobs.show,
+    act.cancel,
+    act.retry,
+    act.resolve,
+    jobs.explain,
+    jobs.dead_letters,
+    watch.events,
+    admin.mailboxes,
+    admin.suppressions,
+    watch.stats,
+    serve.config_group,
+)
+_SIGPIPE: Final = 128 + 13
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="postroom %(version)s")
+def root(**_options: object) -> None:
+    """Email for agents and local programs that behaves like infrastructure.
+
+    Exit codes: 0 done · 64 wrong usage · 65 the daemon found the request wrong · 66 no such file ·
+    67 no such mailbox · 69 refused · 70 a bug · 74 I/O · 75 try again later · 77 not allowed · 78 wrong settings.
+    """
+
+
+for _verb in _VERBS:
+    root.add_command(_verb)
+for _option in SOCKET_OPTIONS:
+    _option(root)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit code."""
+    colour = False if os.environ.get("NO_COLOR") else None
+    try:
+        code = root.main(argv, prog_name="postroom", standalone_mode=False, color=colour)
+        sys.stdout.flush()
+    except (PostroomError, click.ClickException, click.Abort, OSError) as error:
+        return _fail(error)
+    except SystemExit:  # click's answer to a reader who has seen enough of our output
+        return _SIGPIPE
+    except Exception:  # noqa: BLE001 - the last door: whatever comes here is ours to mend
+        traceback.print_exc()
+        talk("postroom: this is a bug in postroom; please report it with the lines above.")
+        return Exit.BUG
+    return code if isinstance(code, int) else Exit.OK
+
+
+def _fail(error: Exception) -> int:
+    match error:
+        case PostroomError():
+            _tell(error)
+            return exit_for(error)
+        case click.FileError():
+            error.show()
+            return Exit.NO_INPUT
+        case click.ClickException():
+            error.show()
+            return Exit.USAGE
+        case click.Abort():
+            talk("Interrupted.")
+            return Exit.INTERRUPTED
+        case BrokenPipeError():
+            # whoever read our output has seen enough; nothing more may be written at exit either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _SIGPIPE
+        case _:
+            talk(f"postroom: {plain(error)}")
+            return Exit.NO_INPUT if isinstance(error, FileNotFoundError) else Exit.IO
+
+
+def _tell(error: PostroomError) -> None:
+    if not isinstance(error, Problem):
+        talk(f"postroom: {plain(error)}")
+        if isinstance(error, Unreachable):
+            talk(
+                "  Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
+            )
+    else:
+        talk(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
+        for pointer, detail in error.errors:
+            talk(f"  {plain(pointer)}: {plain(detail)}")
+        if error.fix:
+            talk(f"  What to do: {plain(error.fix)}")
+    if error.idempotency_key and not isinstance(error, Problem):
+        talk(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Acting on what is there: cancel, retry, resolve; one by one, or all that a filter meets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import click
+
+from postroom.cli import moments
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.jobs import deliveries_table
+from postroom.cli.paper import Json, column, data, emit, plain, table, talk
+from postroom.client import Act
+from postroom.client.asking import given
+
+
+Verdict = Literal["sent", "resend", "failed"]
+Option = Callable[[Callable[..., int]], Callable[..., int]]
+
+_CANCELS: Final = (
+    column("DELIVERY", "id"),
+    column("RECIPIENT", "recipient"),
+    column("CANCEL", "cancel"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to do: its word, to what is in which state, and how."""
+
+    act: Act
+    state: str
+    verdict: Verdict | None = None
+
+    def do(self, desk: Desk, delivery_id: str) -> Json:
+        """Do it to one delivery."""
+        if self.verdict is not None:
+            return desk.client.resolve(delivery_id, self.verdict)
+        return desk.client.retry(delivery_id)
+
+
+def _matching(verb: Callable[..., int]) -> Callable[..., int]:
+    options: tuple[Option, ...] = (
+        click.option("--mailbox", "mailbox_id", metavar="ID", help="All of this mailbox …"),
+        click.option("--state", metavar="WORD", help="… in this state …"),
+        click.option("--reason", "reason_code", metavar="WORD", help="… for this reason …"),
+        click.option("--domain", help="… to this recipient domain …"),
+        click.option("--since", metavar="TIME", help="… since then."),
+        click.option("--dry-run", is_flag=True, help="Only tell how many that would be."),
+        click.option("--limit", type=click.IntRange(1), help="At most so many."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+    )
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
+
+
+@click.command()
+@click.argument("job_ids", nargs=-1, metavar="[JOB]...")
+@_matching
+@at_desk()
+def cancel(desk: Desk, /, job_ids: tuple[str, ...], **bulk: Any) -> int:
+    """Take jobs back. Exits 69 where it was too late."""
+    if not job_ids:
+        return _all_matching(desk, Work("cancel", "waiting"), bulk)
+    _refuse_both(bulk)
+    found = [row for one in job_ids for row in desk.client.cancel(one)["deliveries"]]
+    if desk.is_json:
+        emit({"deliveries": found})
+    else:
+        table(found, _CANCELS)
+    return Exit.OK if all(row["cancel"] == "cancelled" for row in found) else Exit.REFUSED
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[DELIVERY|JOB]...")
+@_matching
+@at_desk()
+def retry(desk: Desk, /, names: tuple[str, ...], **bulk: Any) -> int:
+    """Send failed deliveries after all.
+
+    Those named, those of a job, or all that a filter meets.
+    """
+    return _work(desk, Work("retry", "failed"), names, bulk)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[DELIVERY|JOB]...")
+@click.option(
+    "--as",
+    "verdict",
+    required=True,
+    type=click.Choice(["sent", "resend", "failed"]),
+    help="The relay has it, send it again, or give it up.",
+)
+@_matching
+@at_desk()
+def resolve(desk: Desk, /, names: tuple[str, ...], verdict: Verdict, **bulk: Any) -> int:
+    """Settle deliveries in doubt by hand."""
+    return _work(desk, Work("resolve", "uncertain", verdict), names, bulk)
+
+
+def _work(desk: Desk, work: Work, names: tuple[str, ...], bulk: dict[str, Any]) -> int:
+    if not names:
+        return _all_matching(desk, work, bulk)
+    _refuse_both(bulk)
+    ids = [one for name in names for one in _deliveries_of(desk, name, work.state)]
+    found = [work.do(desk, delivery_id) for delivery_id in ids]
+    if desk.is_json:
+        emit({"items": found})
+    elif found:
+        deliveries_table(found)
+    if not found:
+        talk(f"Nothing of this is {work.state}.")
+    return Exit.OK if found else Exit.REFUSED
+
+
+def _deliveries_of(desk: Desk, name: str, state: str) -> list[str]:
+    if not name.startswith("job_"):
+        return [name]
+    return [one["id"] for one in desk.client.job(name)["deliveries"] if one["state"] == state]
+
+
+def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
+    matching = _filter(desk, bulk)
+    if not matching:
+        problem = "Name what you mean, or give a filter such as --mailbox or --reason."
+        raise click.UsageError(problem)
+
+    def run(*, dry_run: bool) -> Json:
+        return desk.client.act(
+            work.act, matching, verdict=work.verdict, dry_run=dry_run, limit=bulk["limit"]
+        )
+
+    if not bulk["dry_run"] and not bulk["yes"]:
+        count = plain(run(dry_run=True)["matched"])
+        click.confirm(f"{work.act} {count} deliveries?", abort=True, err=True)
+    answer = run(dry_run=bulk["dry_run"])
+    if desk.is_json:
+        emit(answer)
+    else:
+        data(f"{plain(answer['matched'])} matched, {plain(answer['done'])} done")
+    return Exit.OK
+
+
+def _filter(desk: Desk, bulk: dict[str, Any]) -> dict[str, str]:
+    names = ("mailbox_id", "state", "reason_code", "domain", "since")
+    bulk["since"] = moments.ago(bulk["since"], desk.host.now())
+    return given({name: bulk[name] for name in names})
+
+
+def _refuse_both(bulk: dict[str, Any]) -> None:
+    if any(
+        bulk[name] is not None for name in ("mailbox_id", "state", "reason_code", "domain", "since")
+    ):
+        problem = "Give ids or a filter, not both."
+        raise click.UsageError(problem)

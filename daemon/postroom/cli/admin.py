@@ -1,0 +1,190 @@
+"""Running it: mailboxes and suppressions."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import click
+
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.jobs import LIMIT, listing, short
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.client.errors import NotFound
+
+
+def mailboxes_table(rows: list[Json]) -> None:
+    """Print mailboxes, one a line."""
+    table(rows, _MAILBOXES)
+
+
+def _breaker(row: Json, name: str) -> object:
+    """What this mailbox's own breaker says, or that of its relay."""
+    found = (dig(row, which, name) for which in ("breaker", "relay_breaker"))
+    return next((one for one in found if one), None)
+
+
+_MAILBOXES: Final = (
+    column("MAILBOX", "id"),
+    column("ADDRESS", "address"),
+    column("RELAY", "relay"),
+    column("STATE", "state"),
+    Column("WHY", lambda row: row.get("paused_reason") or _breaker(row, "reason")),
+    column("BY", "paused_by"),
+    Column("NEXT PROBE", lambda row: short(_breaker(row, "probe_at"))),
+)
+_CHECKS: Final = (
+    column("STEP", "step"),
+    column("RESULT", "result"),
+    column("DETAIL", "detail"),
+    column("WHAT TO DO", "fix"),
+)
+_SUPPRESSIONS: Final = (
+    column("ADDRESS", "address"),
+    Column("MAILBOX", lambda row: row.get("mailbox_id") or "(all)"),
+    column("REASON", "reason"),
+    column("BY", "by"),
+    Column("SINCE", lambda row: short(row.get("created_at"))),
+)
+
+
+def _list_by_default(context: click.Context, verb: click.Command) -> int:
+    if context.invoked_subcommand is not None:
+        return Exit.OK
+    code: int = context.invoke(verb, **context.params)
+    return code
+
+
+def _listing_group(verb: click.Command) -> Callable[[click.Group], click.Group]:
+    """Make a group that lists when no verb is given, with the options that the list has."""
+
+    def decorate(group: click.Group) -> click.Group:
+        group.params = [*verb.params]
+        group.invoke_without_command = True
+        return group
+
+    return decorate
+
+
+@click.command("list")
+@at_desk()
+def _mailboxes_list(desk: Desk) -> int:
+    """List mailboxes: what holds each of them up, and until when."""
+    found = desk.client.mailboxes()
+    if desk.is_json:
+        emit(found)
+    else:
+        mailboxes_table(found["items"])
+    return Exit.OK
+
+
+@_listing_group(_mailboxes_list)
+@click.group(invoke_without_command=True)
+@click.pass_context
+def mailboxes(context: click.Context, /, **_options: object) -> int:
+    """List, check, pause and resume mailboxes."""
+    return _list_by_default(context, _mailboxes_list)
+
+
+mailboxes.add_command(_mailboxes_list)
+
+
+@mailboxes.command()
+@click.argument("mailbox_id", metavar="MAILBOX")
+@at_desk()
+def check(desk: Desk, mailbox_id: str) -> int:
+    """Try a mailbox's relay step by step; nothing is sent. Exits 69 when a step failed."""
+    with _known(mailbox_id):
+        found = desk.client.check(mailbox_id)
+    if desk.is_json:
+        emit(found)
+    else:
+        table(found["checks"], _CHECKS)
+    return Exit.OK if found["ok"] else Exit.REFUSED
+
+
+@mailboxes.command()
+@click.argument("mailbox_id", metavar="MAILBOX")
+@click.option("--reason", help="Why; shown to everyone who asks.")
+@at_desk()
+def pause(desk: Desk, mailbox_id: str, reason: str | None) -> int:
+    """Stop a mailbox: it accepts mail, and sends none until it is resumed."""
+    with _known(mailbox_id):
+        answer = desk.client.pause(mailbox_id, reason)
+    return _done(desk, answer, f"{mailbox_id} is paused.")
+
+
+@mailboxes.command()
+@click.argument("mailbox_id", metavar="MAILBOX")
+@at_desk()
+def resume(desk: Desk, mailbox_id: str) -> int:
+    """Let a mailbox go on."""
+    with _known(mailbox_id):
+        answer = desk.client.resume(mailbox_id)
+    return _done(desk, answer, f"{mailbox_id} goes on.")
+
+
+@click.command("list")
+@click.option("--mailbox", "mailbox_id", metavar="ID")
+@LIMIT
+@at_desk()
+def _suppressions_list(desk: Desk, mailbox_id: str | None, limit: int) -> int:
+    """List suppressed addresses."""
+    found = listing(desk, desk.client.suppressions, {"mailbox_id": mailbox_id}, limit)
+    if desk.is_json:
+        emit({"items": found})
+    elif found:
+        table(found, _SUPPRESSIONS)
+    else:
+        talk("No suppressions.")
+    return Exit.OK
+
+
+@_listing_group(_suppressions_list)
+@click.group(invoke_without_command=True)
+@click.pass_context
+def suppressions(context: click.Context, /, **_options: object) -> int:
+    """List, add and remove suppressed addresses."""
+    return _list_by_default(context, _suppressions_list)
+
+
+suppressions.add_command(_suppressions_list)
+
+
+@suppressions.command()
+@click.argument("address")
+@click.option("--mailbox", "mailbox_id", metavar="ID", help="From this mailbox only.")
+@click.option("--reason", help="Why; shown to everyone who asks.")
+@at_desk()
+def add(desk: Desk, address: str, mailbox_id: str | None, reason: str | None) -> int:
+    """Write to an address no more."""
+    answer = desk.client.suppress(address, mailbox_id=mailbox_id, reason=reason)
+    return _done(desk, answer, f"Nothing is sent to {address} any more.")
+
+
+@suppressions.command()
+@click.argument("address")
+@click.option("--mailbox", "mailbox_id", metavar="ID", help="What was suppressed for it only.")
+@at_desk()
+def remove(desk: Desk, address: str, mailbox_id: str | None) -> int:
+    """Allow an address again."""
+    desk.client.unsuppress(address, mailbox_id=mailbox_id)
+    return _done(desk, {"address": address}, f"{address} may be written to again.")
+
+
+@contextlib.contextmanager
+def _known(mailbox_id: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFound as error:
+        talk(f"postroom: there is no mailbox '{plain(mailbox_id)}'")
+        talk("  What to do: `postroom mailboxes` lists them.")
+        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
+
+
+def _done(desk: Desk, answer: Json, told: str) -> int:
+    if desk.is_json:
+        emit(answer)
+    else:
+        data(plain(told))
+    return Exit.OK

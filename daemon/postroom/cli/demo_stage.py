@@ -1,0 +1,165 @@
+"""The demo's stage: a temporary directory, the relay, the real daemon as a child process; nothing of it is left behind."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from postroom.cli.demo_relay import HOST, Relay
+from postroom.client import Client
+from postroom.client.errors import PostroomError
+from postroom.client.host import Host
+
+
+MAILBOX: Final = "reports"
+FIRST_WAIT_S: Final = 1  # the default is 60: nobody watches a demo for minutes
+
+_START_S: Final = 15.0
+_STOP_S: Final = 10.0
+_AWAY_S: Final = 5.0
+_LAST_LINES: Final = 20
+_LONGEST_SOCKET: Final = 100  # bytes of a path that fit a Unix socket's address everywhere
+_POLL_S: Final = 0.05
+_SETTINGS: Final = """\
+[daemon]
+state_dir = "{folder}/state"
+[api]
+socket = "{folder}/api.sock"
+[relay.demo]
+host = "{host}"
+port = {port}
+tls = "none"
+[[mailbox]]
+id = "{mailbox}"
+address = "Reports <reports@example.com>"
+relay = "demo"
+attachment_roots = ["{folder}/files"]
+retry = {{ first_s = {first_s} }}
+"""
+
+
+class DaemonFailed(Exception):
+    """The daemon ended by itself, or did not do as asked; the text says which, and what it said last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the demo plays on."""
+
+    folder: Path
+    relay: Relay
+    client: Client
+    host: Host
+    daemon: subprocess.Popen[bytes]
+
+    @property
+    def files(self) -> Path:
+        """Where jobs may take attachments from."""
+        return self.folder / "files"
+
+    def check_daemon(self) -> None:
+        """Raises DaemonFailed when the daemon runs no more."""
+        if self.daemon.poll() is not None:
+            raise _failed(self.folder, "it ended by itself")
+
+
+@contextlib.contextmanager
+def set_up(host: Host) -> Iterator[Stage]:
+    """Everything running, and everything gone afterwards, whatever happens in between."""
+    with contextlib.ExitStack() as clean:
+        clean.enter_context(_signals_end_it())
+        folder = _folder()
+        clean.callback(shutil.rmtree, folder, ignore_errors=True)
+        (folder / "files").mkdir()
+        (folder / "state").mkdir(mode=0o700)
+        relay = Relay()
+        clean.callback(relay.stop)
+        relay.start()
+        config = folder / "postroom.toml"
+        config.write_text(_settings(folder, relay.port), "utf-8")
+        config.chmod(0o600)
+        with (folder / "daemon.log").open("wb") as log:
+            daemon = subprocess.Popen(  # noqa: S603 - our own command line
+                [sys.executable, "-m", "postroom.cli", "run", "--config", str(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the demo, which then ends the daemon in order
+            )
+        clean.callback(_stop, daemon)
+        client = Client(str(folder / "api.sock"), retry_s=_AWAY_S, host=host)
+        stage = Stage(folder, relay, client, host, daemon)
+        try:
+            _await_ready(stage)
+            yield stage
+        except PostroomError as error:
+            raise _failed(folder, str(error)) from error
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="postroom-demo-")).resolve()
+    if len(str(folder / "api.sock").encode()) <= _LONGEST_SOCKET:
+        return folder
+    folder.rmdir()
+    return Path(tempfile.mkdtemp(prefix="postroom-demo-", dir="/tmp"))
+
+
+def _settings(folder: Path, port: int) -> str:
+    return _SETTINGS.format(
+        folder=str(folder).replace("\\", "\\\\").replace('"', '\\"'),
+        host=HOST,
+        port=port,
+        mailbox=MAILBOX,
+        first_s=FIRST_WAIT_S,
+    )
+
+
+def _await_ready(stage: Stage) -> None:
+    probe = Client(stage.client.socket, retry_s=0, host=stage.host)
+    until_s = stage.host.monotonic_s() + _START_S
+    while not probe.is_ready():
+        stage.check_daemon()
+        if stage.host.monotonic_s() > until_s:
+            raise _failed(stage.folder, "it was not ready in time")
+        stage.host.sleep(_POLL_S)
+
+
+def _stop(daemon: subprocess.Popen[bytes]) -> None:
+    daemon.terminate()
+    try:
+        daemon.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()
+
+
+def _failed(folder: Path, what: str) -> DaemonFailed:
+    lines: list[str] = []
+    with contextlib.suppress(OSError):
+        lines = (folder / "daemon.log").read_text("utf-8", "replace").splitlines()
+    return DaemonFailed("\n".join([what, *lines[-_LAST_LINES:]]))
+
+
+@contextlib.contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the demo as Ctrl-C does, and none of them interrupts its tidying up."""
+    kinds = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {kind: signal.signal(kind, _interrupt) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(kind, signal.SIG_IGN)
+    raise KeyboardInterrupt

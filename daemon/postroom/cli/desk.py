@@ -1,0 +1,94 @@
+"""What every verb that talks to a daemon has: --socket, --config, --json, and the client they come to."""
+
+import functools
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Concatenate, Final, ParamSpec
+
+import click
+
+from postroom.client import Client
+from postroom.client.host import Host
+
+
+P = ParamSpec("P")
+
+# A question is answered at once or in the moment a restart takes; mail is handed over even when that takes longer.
+ASK_S: Final = 3.0
+HAND_OVER_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where a verb works: the daemon it asks, how it answers, and what time it is."""
+
+    client: Client
+    is_json: bool
+    host: Host
+
+
+def at_desk(
+    *, retry_s: float = ASK_S
+) -> Callable[[Callable[Concatenate[Desk, P], int]], Callable[P, int]]:
+    """Give a verb its options and its Desk; `retry_s` is how long it puts up with a daemon that is away."""
+
+    def decorate(verb: Callable[Concatenate[Desk, P], int]) -> Callable[P, int]:
+        @functools.wraps(verb)
+        def run(*args: P.args, **kwargs: P.kwargs) -> int:
+            for name in ("is_json", "socket", "config"):
+                kwargs.pop(name)
+            here = _contexts(click.get_current_context())
+            is_json = any(one.params.get("is_json") for one in here)
+            host = Host()
+            client = Client(_socket(here), retry_s=retry_s, host=host)
+            return verb(Desk(client, is_json, host), *args, **kwargs)
+
+        for option in (_JSON, *SOCKET_OPTIONS):
+            run = option(run)
+        return run
+
+    return decorate
+
+
+_JSON = click.option("--json", "is_json", is_flag=True, help="One JSON document, for programs.")
+SOCKET_OPTIONS = (
+    click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Use the socket that this settings file names.",
+    ),
+    click.option(
+        "--socket",
+        type=click.Path(),
+        help="The daemon's socket; else POSTROOM_SOCKET, else /run/postroom/api.sock.",
+    ),
+)
+
+
+def _contexts(context: click.Context | None) -> list[click.Context]:
+    """The verb's own context, then those above it: an option may stand before or after the verb."""
+    return [] if context is None else [context, *_contexts(context.parent)]
+
+
+def _socket(contexts: list[click.Context]) -> str | None:
+    for one in contexts:
+        if one.params.get("socket"):
+            return str(one.params["socket"])
+        if one.params.get("config"):
+            return _socket_in(one.params["config"])
+    return None
+
+
+def _socket_in(config: Path) -> str:
+    try:
+        settings = tomllib.loads(config.read_text("utf-8"))
+        found = settings["api"]["socket"]
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        text = f"{config} can not be read: {problem}"
+        raise click.BadParameter(text, param_hint="--config") from problem
+    except (KeyError, TypeError) as problem:
+        text = f"{config} names no socket: give it with --socket."
+        raise click.BadParameter(text, param_hint="--config") from problem
+    return str(found)

@@ -1,0 +1,56 @@
+"""Exit codes (sysexits.h), and which of them an error comes to."""
+
+from enum import IntEnum
+from typing import Final
+
+from postroom.client.errors import (
+    Broken,
+    Conflict,
+    Denied,
+    Invalid,
+    NotFound,
+    NotUnderstood,
+    PostroomError,
+    TryLater,
+    Unreachable,
+)
+
+
+class Exit(IntEnum):
+    """How a verb ended; scripts rely on it."""
+
+    OK = 0
+    FOUND = 1  # dead-letters: there are some
+    USAGE = 64
+    BAD_DATA = 65
+    NO_INPUT = 66
+    NO_MAILBOX = 67
+    REFUSED = 69
+    BUG = 70
+    IO = 74
+    TRY_LATER = 75
+    PROTOCOL = 76
+    NOT_ALLOWED = 77
+    CONFIG = 78
+    INTERRUPTED = 130
+
+
+_BY_KIND: Final[tuple[tuple[type[PostroomError], Exit], ...]] = (
+    (Invalid, Exit.BAD_DATA),
+    (Denied, Exit.NOT_ALLOWED),
+    (NotFound, Exit.REFUSED),
+    (Conflict, Exit.REFUSED),
+    (TryLater, Exit.TRY_LATER),
+    (Unreachable, Exit.TRY_LATER),
+    (NotUnderstood, Exit.PROTOCOL),
+    (Broken, Exit.BUG),
+)
+
+
+def exit_for(error: PostroomError) -> Exit:
+    """The code for an error of the client."""
+    if isinstance(error, Invalid) and any(where == "/mailbox_id" for where, _ in error.errors):
+        return Exit.NO_MAILBOX
+    if isinstance(error, Unreachable) and error.is_forbidden:
+        return Exit.NOT_ALLOWED
+    return next((code for kind, code in _BY_KIND if isinstance(error, kind)), Exit.REFUSED)

@@ -1,0 +1,234 @@
+"""Looking at jobs and deliveries: status, jobs, show, explain, dead-letters."""
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import click
+
+from postroom.cli import moments
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.paper import (
+    Column,
+    Json,
+    column,
+    data,
+    dig,
+    emit,
+    facts,
+    paint,
+    plain,
+    plain_text,
+    table,
+    talk,
+)
+from postroom.client import UNSETTLED
+
+
+LIMIT = click.option(
+    "--limit", default=50, type=click.IntRange(1, 100_000), help="At most so many rows (50)."
+)
+
+
+def short(instant: object) -> object:
+    """An instant without its fraction of a second."""
+    text = plain(instant)
+    return f"{text.partition('.')[0]}Z" if "." in text else text
+
+
+def reply(row: Json) -> str:
+    """What the relay said: code, enhanced status (once, the text may begin with it) and text."""
+    return said(row.get("reply_code"), row.get("enhanced_status"), row.get("reply_text"))
+
+
+def said(code: object, enhanced: object, text: object) -> str:
+    """The parts of an SMTP reply as one harmless line."""
+    status, words = plain(enhanced), plain(text)
+    parts = (plain(code), "" if words.startswith(status) else status, words)
+    return " ".join(part for part in parts if part)
+
+
+_DELIVERIES: Final = (
+    column("DELIVERY", "id"),
+    column("RECIPIENT", "recipient"),
+    column("STATE", "state"),
+    column("TRIES", "attempts"),
+    Column("NEXT TRY", lambda row: short(row.get("next_attempt_at"))),
+    column("REASON", "reason_code"),
+    Column("REPLY", reply),
+)
+_JOBS: Final = (
+    column("JOB", "id"),
+    column("STATUS", "status"),
+    column("MAILBOX", "mailbox_id"),
+    Column("CREATED", lambda row: short(row["created_at"])),
+    Column("RECIPIENTS", lambda row: _recipients(row["deliveries"])),
+    column("SUBJECT", "request", "subject"),
+)
+_HISTORY: Final = (
+    Column("AT", lambda row: short(row["at"])),
+    column("FROM", "from"),
+    column("TO", "to"),
+    column("TRY", "attempt"),
+    column("REASON", "reason_code"),
+    Column("REPLY", reply),
+    column("BY", "by"),
+)
+_GATES: Final = (
+    column("GATE", "name"),
+    column("VERDICT", "verdict"),
+    column("VALUE", "value"),
+    column("THRESHOLD", "threshold"),
+    Column("OPENS", lambda row: short(row.get("until_at"))),
+)
+
+
+def outcome(job: Json) -> Exit:
+    """What became of a job, as an exit code: sent, refused, or not yet known."""
+    states = {delivery["state"] for delivery in job["deliveries"]}
+    if job.get("expired"):
+        return Exit.OK if job["status"] == "completed" else Exit.REFUSED
+    if states & UNSETTLED:
+        return Exit.TRY_LATER
+    if states & {"failed", "cancelled", "skipped"}:
+        return Exit.REFUSED
+    return Exit.TRY_LATER if "uncertain" in states else Exit.OK
+
+
+def deliveries_table(deliveries: Iterable[Json]) -> None:
+    """Print deliveries, one a line."""
+    table(deliveries, _DELIVERIES)
+
+
+def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) -> list[Json]:
+    """Up to `limit` rows of a list; says so when there are more."""
+    rows = desk.client.every(page, **filters)
+    found = list(itertools.islice(rows, limit))
+    if len(found) == limit and next(rows, None) is not None:
+        talk(f"There are more than {limit}: see more with --limit.")
+    return found
+
+
+@click.command()
+@click.option("--mailbox", "mailbox_id", metavar="ID")
+@click.option("--status", metavar="WORD", help="accepted, in_progress, held, completed, …")
+@click.option("--recipient", metavar="ADDRESS")
+@click.option("--thread", "thread_id", metavar="ID")
+@click.option("--trace", "trace_id", metavar="ID")
+@click.option("--conversation", "conversation_id", metavar="NAME")
+@click.option("--key", "idempotency_key")
+@click.option("--since", metavar="TIME", help="24h, 7d, or 2026-11-30T07:00:00Z.")
+@LIMIT
+@at_desk()
+def jobs(desk: Desk, /, limit: int, **filters: Any) -> int:
+    """List jobs, newest first."""
+    filters["since"] = moments.ago(filters["since"], desk.host.now())
+    found = listing(desk, desk.client.jobs, filters, limit)
+    if desk.is_json:
+        emit({"items": found})
+    elif found:
+        table(found, _JOBS)
+    else:
+        talk("No jobs.")
+    return Exit.OK
+
+
+@click.command()
+@click.argument("name", metavar="JOB|DELIVERY")
+@click.option("--raw", is_flag=True, help="The message itself, as it was or will be sent.")
+@at_desk()
+def show(desk: Desk, name: str, *, raw: bool) -> int:
+    """Show all that is known about a job or a delivery."""
+    if raw:
+        return _show_raw(desk, name)
+    is_delivery = name.startswith("dlv_")
+    found = desk.client.delivery(name) if is_delivery else desk.client.job(name)
+    if desk.is_json:
+        emit(found)
+    elif is_delivery:
+        facts({name: value for name, value in found.items() if name != "history"})
+        data("")
+        table(found.get("history", []), _HISTORY)
+    else:
+        request = found.get("request")
+        shown = {n: value for n, value in found.items() if n not in ("deliveries", "request")}
+        facts({**shown, **(request if isinstance(request, dict) else {})})
+        data("")
+        deliveries_table(found["deliveries"])
+    return Exit.OK
+
+
+@click.command()
+@click.argument("name", metavar="JOB|DELIVERY")
+@at_desk()
+def explain(desk: Desk, name: str) -> int:
+    """Say why mail waits: every gate, with its numbers."""
+    found = [desk.client.explain(delivery_id) for delivery_id in _waiting(desk, name)]
+    if desk.is_json:
+        emit(found[0] if name.startswith("dlv_") else {"items": found})
+        return Exit.OK
+    for one in found:
+        _tell_gates(one)
+    if not found:
+        talk("Nothing of this job waits.")
+    return Exit.OK
+
+
+@click.command("dead-letters")
+@click.option("--since", metavar="TIME", help="Ended since then: 24h, 7d, or an instant.")
+@LIMIT
+@at_desk()
+def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
+    """List what ended unsent or in doubt.
+
+    Exits 1 when there is any, so that cron can mail it.
+    """
+    filters = {"since": moments.ago(since, desk.host.now())}
+    found = listing(desk, desk.client.dead_letters, filters, limit)
+    if desk.is_json:
+        emit({"items": found})
+    elif found:
+        deliveries_table(found)
+        talk("Send again: postroom retry ID. Settle a doubt: postroom resolve ID --as sent|resend.")
+    else:
+        talk("No dead letters.")
+    return Exit.FOUND if found else Exit.OK
+
+
+def _recipients(deliveries: list[Json]) -> str:
+    first = plain(deliveries[0]["recipient"]) if deliveries else ""
+    more = len(deliveries) - 1
+    return f"{first} and {more} more" if more > 0 else first
+
+
+def _show_raw(desk: Desk, name: str) -> int:
+    if not name.startswith("dlv_"):
+        deliveries = desk.client.job(name)["deliveries"]
+        if len(deliveries) != 1:
+            problem = "This job has several deliveries: give the id of one of them."
+            raise click.UsageError(problem)
+        name = deliveries[0]["id"]
+    raw = desk.client.raw(name)
+    if sys.stdout.isatty():
+        data(plain_text(raw.decode("utf-8", "surrogateescape")))
+    else:
+        sys.stdout.buffer.write(raw)
+    return Exit.OK
+
+
+def _waiting(desk: Desk, name: str) -> list[str]:
+    if name.startswith("dlv_"):
+        return [name]
+    return [one["id"] for one in desk.client.job(name)["deliveries"] if one["state"] in UNSETTLED]
+
+
+def _tell_gates(explanation: Json) -> None:
+    state = plain(explanation.get("state"))
+    blocked = plain(explanation.get("blocked_by"))
+    earliest = short(dig(explanation, "earliest_at"))
+    why = f"waits for {blocked}" if blocked else "no gate holds it"
+    when = f"; not before {earliest}" if earliest else ""
+    data(f"{plain(explanation.get('delivery_id'))}  {paint(state)}: {why}{when}")
+    table(explanation.get("gates", []), _GATES)

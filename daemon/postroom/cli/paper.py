@@ -1,0 +1,140 @@
+"""What is printed: tables and facts for people, JSON for programs; data to stdout, talk to stderr.
+
+Whatever comes from elsewhere (a reply's text, a subject, a name) is printed with its control characters escaped, so
+that no mail and no server can move the cursor, colour the screen or turn the direction of writing.
+"""
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+
+Json = dict[str, Any]
+
+# controls, formats (bidi marks among them), surrogates, private use, line and paragraph separators
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_COLOURS: Final = {
+    "sent": "green",
+    "completed": "green",
+    "passed": "green",
+    "ok": "green",
+    "failed": "red",
+    "uncertain": "magenta",
+    "partial": "yellow",
+    "retry_scheduled": "yellow",
+    "held": "yellow",
+    "blocked": "yellow",
+    "removed": "yellow",
+    "active": "green",
+    "paused": "yellow",
+}
+_GAP: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its head, and what it shows of a row."""
+
+    head: str
+    cell: Callable[[Json], object]
+
+
+def column(head: str, *path: str) -> Column:
+    """A column that shows the value at this path of keys, or nothing where the path ends early."""
+    return Column(head, lambda row: dig(row, *path))
+
+
+def dig(value: object, *path: str) -> object:
+    """The value at this path of keys; None where there is none."""
+    for key in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def plain(value: object) -> str:
+    """The value as one line of harmless text; None is an empty one."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.1f}"
+        case list() | tuple():
+            return ", ".join(plain(one) for one in value)
+        case Mapping():
+            return ", ".join(f"{plain(key)}={plain(one)}" for key, one in value.items())
+        case _:
+            return "".join(map(_harmless, str(value)))
+
+
+def plain_text(text: str) -> str:
+    """Text of several lines, each of them harmless."""
+    return "\n".join(plain(line.rstrip("\r")) for line in text.split("\n"))
+
+
+def table(rows: Iterable[Json], columns: Sequence[Column]) -> None:
+    """Print a table; columns that are empty in every row are left out."""
+    cells = [[plain(one.cell(row)) for one in columns] for row in rows]
+    used = [n for n in range(len(columns)) if any(line[n] for line in cells)]
+    lines = [[columns[n].head for n in used], *([line[n] for n in used] for line in cells)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        padded = [
+            _pad(cell, width, is_head=not number) for cell, width in zip(line, widths, strict=True)
+        ]
+        click.echo(_GAP.join(padded).rstrip())
+
+
+def facts(pairs: Mapping[str, object]) -> None:
+    """Print names and values, one a line; those without a value are left out."""
+    shown = {name: plain(value) for name, value in pairs.items() if value not in (None, "", [], {})}
+    width = max(map(len, shown), default=0)
+    for name, value in shown.items():
+        click.echo(f"{click.style(name.ljust(width), dim=True)}{_GAP}{paint(value)}")
+
+
+def emit(document: object) -> None:
+    """Print one JSON document, in ASCII."""
+    click.echo(json.dumps(document, indent=2))
+
+
+def data(line: str) -> None:
+    """Print one line of data."""
+    click.echo(line)
+
+
+def talk(line: str) -> None:
+    """Say something to a person."""
+    click.echo(line, err=True)
+
+
+def paint(word: str) -> str:
+    """The word, in the colour of its kind if it has one."""
+    colour = _COLOURS.get(word)
+    return click.style(word, fg=colour) if colour else word
+
+
+def _harmless(character: str) -> str:
+    if unicodedata.category(character) not in _UNSAFE:
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def _pad(cell: str, width: int, *, is_head: bool) -> str:
+    padding = " " * (width - _width(cell))
+    return (click.style(cell, bold=True) if is_head else paint(cell)) + padding
+
+
+def _width(text: str) -> int:
+    # East Asian wide characters take two columns, combining ones none (UAX #11)
+    return sum(
+        0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF")
+        for one in text
+    )

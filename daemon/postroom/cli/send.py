@@ -1,0 +1,169 @@
+"""`postroom send`: one mail, from what was typed."""
+
+import mimetypes
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from postroom.cli import moments
+from postroom.cli.desk import HAND_OVER_S, Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.jobs import deliveries_table, outcome
+from postroom.cli.paper import Json, data, emit, plain, talk
+from postroom.client import Client
+
+
+_NAMED: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
+_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OR_STDIN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+_PLACE: Final = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option("--mailbox", required=True, metavar="ID", help="The mailbox that sends it.")
+@click.option(
+    "--to", multiple=True, metavar="ADDRESS", help="Repeat it; 'Ann <a@example.com>' too."
+)
+@click.option("--cc", multiple=True, metavar="ADDRESS")
+@click.option("--bcc", multiple=True, metavar="ADDRESS")
+@click.option("--reply-to", multiple=True, metavar="ADDRESS")
+@click.option("--subject", required=True)
+@click.option("--text", help="The text; - reads it from standard input.")
+@click.option("--text-file", type=_OR_STDIN, help="The text, from a UTF-8 file or - .")
+@click.option("--html-file", type=_OR_STDIN, help="The same as HTML.")
+@click.option("--attach", multiple=True, type=_FILE, help="Upload this file and attach it.")
+@click.option("--path", multiple=True, type=_PLACE, help="Attach a file that the daemon can read.")
+@click.option("--pin", is_flag=True, help="Leave --path files in place; they must not change.")
+@click.option("--copies", type=click.Choice(["conversation", "individual"]))
+@click.option("--priority", type=click.Choice(["high", "standard", "bulk"]))
+@click.option("--send-at", metavar="TIME", help="Not before: 2h, or 2026-11-30T07:00:00Z.")
+@click.option("--not-after", metavar="TIME", help="Never after.")
+@click.option("--key", help="Idempotency key: a second job under it sends nothing twice.")
+@click.option("--on-duplicate", type=click.Choice(["replay", "merge"]))
+@click.option("--conversation", metavar="NAME", help="Your own name for the thread.")
+@click.option("--thread", metavar="ID", help="An existing thread.")
+@click.option("--trace", metavar="ID", help="Echoed in every answer, log line and event.")
+@click.option("--header", multiple=True, metavar="'NAME: VALUE'")
+@click.option("--metadata", multiple=True, metavar="NAME=VALUE")
+@click.option(
+    "--wait", is_flag=True, help="Wait for the outcome: 0 sent, 69 failed, 75 not yet known."
+)
+@click.option("--timeout", default=60.0, metavar="SECONDS", help="How long --wait waits (60).")
+@at_desk(retry_s=HAND_OVER_S)
+def send(desk: Desk, /, **given: Any) -> int:
+    """Hand over a mail; prints its job id.
+
+    Once the id is printed, the mail is durable: it is sent, or you can read why not.
+    """
+    given["send_at"] = moments.ahead(given["send_at"], desk.host.now())
+    given["not_after"] = moments.ahead(given["not_after"], desk.host.now())
+    job = desk.client.submit(_job(desk.client, given))
+    if given["wait"]:
+        return _wait(desk, job, given["timeout"])
+    if desk.is_json:
+        emit(job)
+        return Exit.OK
+    data(job["id"])
+    _tell(job)
+    return Exit.OK
+
+
+def _wait(desk: Desk, job: Json, timeout_s: float) -> int:
+    if not job.get("expired"):
+        job = desk.client.wait(job["id"], timeout_s)
+    if desk.is_json:
+        emit(job)
+    else:
+        data(job["id"])
+        deliveries_table(job["deliveries"])
+    return outcome(job)
+
+
+def _tell(job: Json) -> None:
+    count = len(job["deliveries"])
+    people = "1 recipient" if count == 1 else f"{count} recipients"
+    if "queued" in job:
+        talk(f"Queued for {job['queued']}; {job['already']} had it already.")
+    elif job.get("deduplicated"):
+        talk(f"This job was accepted before ({plain(job['status'])}); nothing is sent twice.")
+    else:
+        talk(f"Accepted for {people}. What becomes of it: postroom status {plain(job['id'])}")
+
+
+def _job(client: Client, given: dict[str, Any]) -> Json:
+    fields = {
+        "mailbox_id": given["mailbox"],
+        **{name: _people(given[name]) for name in ("to", "cc", "bcc", "reply_to")},
+        "subject": given["subject"],
+        "text": _text(given["text"], given["text_file"], has_html=bool(given["html_file"])),
+        "html": _read(given["html_file"]) if given["html_file"] else None,
+        "headers": _pairs(given["header"], ":", "--header"),
+        "metadata": _pairs(given["metadata"], "=", "--metadata"),
+        "conversation_id": given["conversation"],
+        "thread_id": given["thread"],
+        "trace_id": given["trace"],
+        "idempotency_key": given["key"],
+        **{
+            name: given[name]
+            for name in ("copies", "priority", "send_at", "not_after", "on_duplicate")
+        },
+        "attachments": [
+            *({"ref": _stage(client, path)} for path in given["attach"]),
+            *(_in_place(path, is_pinned=given["pin"]) for path in given["path"]),
+        ],
+    }
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _people(typed: Sequence[str]) -> list[str | Json]:
+    found = (_NAMED.fullmatch(one.strip()) for one in typed)
+    return [
+        one if named is None else {"address": named["address"], "name": named["name"].strip('" ')}
+        for one, named in zip(typed, found, strict=True)
+    ]
+
+
+def _text(text: str | None, file: Path | None, *, has_html: bool) -> str | None:
+    if text is not None and file is not None:
+        problem = "Give --text or --text-file, not both."
+        raise click.UsageError(problem)
+    if file is not None:
+        return _read(file)
+    if text == "-" or (text is None and not has_html and not sys.stdin.isatty()):
+        return _read(Path("-"))
+    return text
+
+
+def _read(file: Path) -> str:
+    raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        what = f"{file} is not UTF-8 text: {problem}."
+        raise click.UsageError(what) from problem
+
+
+def _pairs(typed: Iterable[str], sign: str, option: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in typed:
+        name, has_sign, value = one.partition(sign)
+        if not has_sign:
+            problem = f"'{one}' has no '{sign}'."
+            raise click.BadParameter(problem, param_hint=option)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _stage(client: Client, path: Path) -> str:
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return str(client.stage(path, content_type=kind)["ref"])
+
+
+def _in_place(path: Path, *, is_pinned: bool) -> Json:
+    # not resolved: the daemon follows no links, and says so about this very path
+    found: Json = {"path": str(path.absolute())}
+    return {**found, "pin": True} if is_pinned else found

@@ -1,0 +1,70 @@
+"""Starting and preparing the daemon: run, config check, demo.
+
+What the daemon is made of is imported only when it is needed: every other verb starts without it.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from postroom.cli.exits import Exit
+from postroom.cli.paper import data, plain_text, talk
+from postroom.ports.errors import ConfigError
+
+
+_DEFAULT_CONFIG: Final = "/etc/postroom/postroom.toml"
+_CONFIG = click.option(
+    "--config",
+    default=_DEFAULT_CONFIG,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"The settings ({_DEFAULT_CONFIG}).",
+)
+
+
+@click.command()
+@_CONFIG
+def run(config: Path) -> int:
+    """Run the daemon until SIGTERM."""
+    from postroom.service.main import run as serve  # noqa: PLC0415 - starts fast, see above
+
+    try:
+        return serve(config)
+    except ConfigError as error:
+        return _tell_config(config, error)
+
+
+@click.group("config")
+def config_group() -> None:
+    """Work with the settings."""
+
+
+@config_group.command("check")
+@_CONFIG
+def config_check(config: Path) -> int:
+    """Read the settings and say everything that is wrong with them."""
+    from postroom.config.loading import load  # noqa: PLC0415 - starts fast, see above
+
+    try:
+        load(config)
+    except ConfigError as error:
+        return _tell_config(config, error)
+    data(f"{config} is right.")
+    return Exit.OK
+
+
+@click.command()
+def demo() -> int:
+    """Watch it work, on this machine alone.
+
+    A relay that misbehaves, the real daemon and real jobs, in a temporary directory.
+    """
+    from postroom.cli.demo import play  # noqa: PLC0415 - brings its own SMTP server
+
+    return play()
+
+
+def _tell_config(config: Path, error: ConfigError) -> int:
+    talk(f"postroom: {config} can not be used:")
+    talk(plain_text(str(error)))
+    return Exit.CONFIG

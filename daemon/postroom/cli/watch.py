@@ -1,0 +1,135 @@
+"""Looking at the whole: status, stats, events."""
+
+from typing import Final
+
+import click
+
+from postroom.cli.admin import mailboxes_table
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, said, short
+from postroom.cli.paper import (
+    Column,
+    Json,
+    column,
+    data,
+    dig,
+    emit,
+    facts,
+    paint,
+    plain,
+    table,
+    talk,
+)
+
+
+def _reply(event: Json) -> str:
+    names = ("code", "enhanced_status", "text")
+    return said(*(dig(event, "delivery", "reply", name) for name in names))
+
+
+_EVENTS: Final = (
+    column("SEQ", "seq"),
+    Column("AT", lambda row: short(row["created_at"])),
+    column("TYPE", "type"),
+    column("MAILBOX", "mailbox_id"),
+    column("DELIVERY", "delivery", "id"),
+    column("RECIPIENT", "delivery", "recipient"),
+    column("REASON", "delivery", "reason_code"),
+    Column("REPLY", _reply),
+)
+
+
+_DEPTHS: Final = (
+    column("MAILBOX", "mailbox"),
+    column("PRIORITY", "priority"),
+    column("DELIVERIES", "depth"),
+    column("LONGEST DUE", "age"),
+)
+
+
+@click.command()
+@click.argument("job_id", metavar="[JOB]", required=False)
+@click.option("--wait", is_flag=True, help="Wait until the job is settled.")
+@click.option("--timeout", default=60.0, metavar="SECONDS", help="How long --wait waits (60).")
+@at_desk()
+def status(desk: Desk, job_id: str | None, timeout: float, *, wait: bool) -> int:
+    """Say how a job stands, or how the daemon does.
+
+    Exits 0 sent, 69 failed, 75 not yet known.
+    """
+    if job_id is None:
+        return _daemon_status(desk)
+    job = desk.client.wait(job_id, timeout) if wait else desk.client.job(job_id)
+    if desk.is_json:
+        emit(job)
+    else:
+        data(f"{plain(job['id'])}  {paint(plain(job['status']))}")
+        deliveries_table(job["deliveries"])
+    return outcome(job)
+
+
+@click.command()
+@at_desk()
+def stats(desk: Desk) -> int:
+    """Show depth, wait and outcomes."""
+    found = desk.client.stats()
+    if desk.is_json:
+        emit(found)
+    else:
+        _show(found)
+    return Exit.OK
+
+
+@click.command()
+@click.option("--after", default="0", metavar="SEQ|ID", help="Only what came later.")
+@LIMIT
+@at_desk()
+def events(desk: Desk, after: str, limit: int) -> int:
+    """Print the log of facts, oldest first."""
+    found = listing(desk, desk.client.events, {"after": after}, limit)
+    if desk.is_json:
+        emit({"items": found})
+    elif found:
+        table(found, _EVENTS)
+    else:
+        talk("No events.")
+    return Exit.OK
+
+
+def _daemon_status(desk: Desk) -> int:
+    version = desk.client.version()
+    is_ready = desk.client.is_ready()
+    found = desk.client.mailboxes()["items"]
+    if desk.is_json:
+        emit({"version": version["version"], "ready": is_ready, "mailboxes": found})
+    else:
+        state = "accepts mail" if is_ready else "does not accept mail"
+        data(f"postroom {plain(version['version'])} at {plain(desk.client.socket)} {state}")
+        mailboxes_table(found)
+    return Exit.OK if is_ready else Exit.TRY_LATER
+
+
+def _show(found: Json) -> None:
+    facts(
+        {
+            "since": short(found["started_at"]),
+            "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
+            "deliveries": found["depth"],
+            "longest due": f"{plain(found['oldest_due_age_s'])} s",
+            "outcomes": found["outcomes"],
+        }
+    )
+    rows = [
+        {"mailbox": name, "priority": lane, "depth": depth, **_ages(box, lane)}
+        for name, box in found["mailboxes"].items()
+        for lane, depth in box["depth"].items()
+    ]
+    if rows:
+        data("")
+        table(rows, _DEPTHS)
+
+
+def _ages(box: Json, lane: str) -> Json:
+    age_s = dig(box, "oldest_due_age_s", lane)
+    return {} if age_s is None else {"age": f"{plain(age_s)} s"}

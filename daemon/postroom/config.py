@@ -1,1 +1,0 @@
-"""Settings: read, check, say what is wrong."""

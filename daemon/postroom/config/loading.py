@@ -1,0 +1,186 @@
+"""`load`: the settings from one TOML file and `mailboxes.d/*.toml` beside it, or everything that is wrong with them.
+
+Rules: nothing is half loaded; unknown keys are errors; mailboxes and relays may stand in any of the files, the rest
+only in the main one. No network, no DNS: what a relay says to us is for `mailboxes check`.
+"""
+
+import grp
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
+from postroom.config.reference import NoSecret, Secret, find_secret
+from postroom.config.relay import read_relay
+from postroom.config.settings import ApiSettings, DaemonSettings, Retention, Settings
+from postroom.config.table import Span, Table
+from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.words import shown
+from postroom.ports.errors import ConfigError, SettingProblem
+
+
+_MAIN_SECTIONS: Final = ("daemon", "api", "retention")
+_LATER: Final = "It comes with a later version: leave it out."
+_LATER_SECTIONS: Final = dict.fromkeys(("listener", "tokens", "access"), _LATER)
+_IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
+_AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
+_LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
+_LONGEST_FAULT: Final = 200  # characters of the parser's words
+_MODE: Final = re.compile(r"0?[0-7]{3}", re.ASCII)
+_DEFAULT_MODE: Final = f"{ApiSettings().mode:04o}"
+
+
+def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings of this file and the mailboxes beside it.
+
+    Raises: ConfigError with every problem that could be found.
+    """
+    problems: list[SettingProblem] = []
+    main = _read_file(path, problems)
+    folder = path.parent / "mailboxes.d"
+    others = [_read_file(file, problems) for file in sorted(folder.glob("*.toml"))]
+    daemon, api, retention = (
+        _read_daemon(main.table("daemon")),
+        _read_api(main.table("api")),
+        _read_retention(main.table("retention")),
+    )
+    senders = _Senders(environ)
+    for table in (main, *others):
+        senders.add_relays(table)
+    for table in (main, *others):
+        senders.add_mailboxes(table)
+    main.close(_LATER_SECTIONS)
+    for table in others:
+        table.close(_IN_MAIN)
+    if problems:
+        raise ConfigError(*problems)
+    return Settings(
+        daemon=daemon,
+        api=api,
+        retention=retention,
+        relays=MappingProxyType(senders.relays),
+        mailboxes=MappingProxyType(senders.mailboxes),
+    )
+
+
+class _Senders:
+    """Relays and mailboxes of all files."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.relays: dict[str, Relay] = {}
+        self.mailboxes: dict[str, Mailbox] = {}
+        self._environ = environ
+        self._names: set[str] = set()
+        self._addresses: dict[str, str] = {}
+
+    def add_relays(self, file: Table) -> None:
+        """Those in `[relay.NAME]`."""
+        for name, table in file.table("relay").each():
+            if not ID.fullmatch(name):
+                table.wrong("", "is no name for a relay.", ID_RULE)
+            if name in self._names:
+                table.wrong("", "is there twice.", "Rename or remove one of the two.")
+            self._names.add(name)
+            self.relays[name] = read_relay(name, table, self._find_secret)
+
+    def add_mailboxes(self, file: Table) -> None:
+        """Those in `[[mailbox]]`, with the relays written inside them."""
+        for table in file.array("mailbox"):
+            read = read_mailbox(table, frozenset(self._names), self._find_secret)
+            self._check_twins(table, read.mailbox)
+            self._add(read)
+
+    def _add(self, read: ReadMailbox) -> None:
+        self.mailboxes[read.mailbox.id] = read.mailbox
+        if read.private_relay:
+            self.relays[read.private_relay.id] = read.private_relay
+
+    def _check_twins(self, table: Table, mailbox: Mailbox) -> None:
+        if mailbox.id and mailbox.id in self.mailboxes:
+            table.wrong("id", "is there twice.", "Rename or remove one of the two.")
+        key = mailbox.address.casefold()
+        if key and key in self._addresses:
+            other = self._addresses[key]
+            table.wrong("address", f"is that of '{other}' too.", "Give each mailbox its own.")
+        self._addresses[key] = mailbox.id
+
+    def _find_secret(self, reference: str, folder: Path) -> Secret | NoSecret:
+        return find_secret(reference, folder, self._environ)
+
+
+def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
+    values: dict[str, object] = {}
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        wrong = f"can not be read: {error.strerror}."
+        problems.append(SettingProblem(str(path), "", wrong, "Check the path and its mode."))
+    except UnicodeDecodeError:
+        problems.append(SettingProblem(str(path), "", "is not UTF-8.", "Save it as UTF-8."))
+    except (ValueError, RecursionError) as error:
+        wrong = f"is not TOML: {shown(str(error), _LONGEST_FAULT)}."
+        problems.append(SettingProblem(str(path), "", wrong, "Mend that line."))
+    return Table(path, "", values, problems)
+
+
+def _read_daemon(table: Table) -> DaemonSettings:
+    default = DaemonSettings()
+    daemon = DaemonSettings(
+        state_dir=table.path("state_dir", default.state_dir),
+        log_level=table.choice("log_level", default.log_level),
+        log_format=table.choice("log_format", default.log_format),
+        drain=table.seconds("drain_s", default.drain, Span(0, 3_600)),
+        slots=table.integer("slots", default.slots, Span(1, 10_000)),
+    )
+    table.close()
+    return daemon
+
+
+def _read_api(table: Table) -> ApiSettings:
+    default = ApiSettings()
+    socket = table.path("socket", default.socket)
+    if len(os.fsencode(socket)) > _LONGEST_SOCKET:
+        table.wrong("socket", "is too long for a Unix socket.", f"Use ≤ {_LONGEST_SOCKET} bytes.")
+    api = ApiSettings(socket=socket, mode=_read_mode(table), group=_read_group(table))
+    table.close()
+    return api
+
+
+def _read_mode(table: Table) -> int:
+    written = table.text("mode", _DEFAULT_MODE)
+    if not _MODE.fullmatch(written):
+        table.wrong("mode", "is not a file mode.", f'Write it as text: "{_DEFAULT_MODE}".')
+        return 0
+    mode = int(written, 8)
+    if mode & 0o007:
+        table.wrong("mode", "lets every user of this machine send mail.", "End it with 0.")
+    if mode & 0o600 != 0o600:  # noqa: PLR2004 - read and write for the owner
+        table.wrong("mode", "keeps the daemon's own user out.", "Begin it with 6.")
+    return mode
+
+
+def _read_group(table: Table) -> str | None:
+    name = table.text("group")
+    if not name:
+        return None
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        table.wrong("group", f"is '{shown(name)}', which there is not.", "Make it (groupadd).")
+    return name
+
+
+def _read_retention(table: Table) -> Retention:
+    default = Retention()
+    retention = Retention(
+        sent=table.seconds("sent_s", default.sent, _AGE),
+        failed=table.seconds("failed_s", default.failed, _AGE),
+        events=table.seconds("events_s", default.events, _AGE),
+        staged=table.seconds("staged_s", default.staged, _AGE),
+    )
+    table.close()
+    return retention

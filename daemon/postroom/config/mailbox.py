@@ -1,0 +1,208 @@
+"""`[[mailbox]]`: a sender identity, the relay it sends through, its pace, lanes, retries, limits and access."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from postroom.config.relay import (
+    CONNECTIONS,
+    COUNT,
+    RATE,
+    FindSecret,
+    close_pace,
+    read_pace,
+    read_relay,
+)
+from postroom.config.table import Span, Table, listed
+from postroom.core.address import read_address, read_named_address
+from postroom.core.addresslist import read_entry
+from postroom.core.job import Address
+from postroom.core.mailbox import (
+    AutoSubmitted,
+    DomainPace,
+    LaneShares,
+    Limits,
+    Mailbox,
+    Relay,
+    RetryPolicy,
+)
+from postroom.core.words import shown
+
+
+ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+ID_RULE: Final = "Use 1 to 64 letters, digits, dots, hyphens and underscores."
+
+_DEFAULT: Final = Mailbox(id="", address="", display_name="", relay_id="")
+_NOBODY: Final = Address("")
+_ENTRIES: Final = "Write user@example.com, example.com or *.example.com."
+_ANY_COUNT: Final = Span(0, 100_000_000_000)
+_SHARE: Final = Span(1, 1_000)
+_YEAR: Final = 366 * 86_400
+_WAIT: Final = Span(0, _YEAR, is_open=True)
+_LATER: Final = "It comes with a later version: leave it out."
+_LATER_KEYS: Final = dict.fromkeys(
+    ("reply_address", "return_path", "accept_new", "require", "owner"), _LATER
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMailbox:
+    """A mailbox, and the relay that is written inside it."""
+
+    mailbox: Mailbox
+    private_relay: Relay | None
+
+
+def read_mailbox(table: Table, relay_names: frozenset[str], find_secret: FindSecret) -> ReadMailbox:
+    """The mailbox of this table, with defaults where it is wrong."""
+    mailbox_id = _read_id(table)
+    private_id = f"m:{mailbox_id}"
+    has_private = isinstance(table.values.get("relay"), dict)
+    private = read_relay(private_id, table.table("relay"), find_secret) if has_private else None
+    relay_id = private_id if has_private else _read_relay_name(table, relay_names)
+    address = _read_address(table)
+    mailbox = replace(
+        _DEFAULT,
+        id=mailbox_id,
+        address=address.address,
+        display_name=address.name,
+        relay_id=relay_id,
+        pace=read_pace(table.table("pace")),
+        concurrency=table.integer("concurrency", _DEFAULT.concurrency, CONNECTIONS),
+        domain_pace=_read_domain_pace(table.table("domain_pace")),
+        lanes=_read_lanes(table.table("lanes")),
+        retry=_read_retry(table.table("retry")),
+        limits=_read_limits(table.table("limits")),
+        recipients_allow=_read_entries(table, "recipients_allow"),
+        recipients_deny=_read_entries(table, "recipients_deny"),
+        divert_to=_read_divert(table),
+        attachment_roots=_read_roots(table),
+        auto_submitted=table.choice("auto_submitted", AutoSubmitted.AUTO_GENERATED),
+    )
+    _read_on_uncertain(table)
+    table.close(_LATER_KEYS)
+    return ReadMailbox(mailbox, private)
+
+
+def _read_id(table: Table) -> str:
+    mailbox_id = table.required("id", 'Name it: id = "support".')
+    if not mailbox_id:
+        return ""
+    if not ID.fullmatch(mailbox_id):
+        table.wrong("id", f"is '{shown(mailbox_id)}'.", ID_RULE)
+        return ""
+    table.key = f"mailbox.{mailbox_id}"
+    return mailbox_id
+
+
+def _read_relay_name(table: Table, relay_names: frozenset[str]) -> str:
+    name = table.required("relay", "Name one, or write it inline: relay = { host = … }.")
+    if name and name not in relay_names:
+        known = listed(sorted(relay_names)) if relay_names else "none yet"
+        table.wrong("relay", f"names '{shown(name)}', which there is not.", f"There is {known}.")
+    return name
+
+
+def _read_address(table: Table) -> Address:
+    text = table.required("address", 'Write address = "Support <support@example.com>".')
+    found = read_named_address(text) if text else _NOBODY
+    if isinstance(found, Address):
+        return found
+    table.wrong(
+        "address", f"is wrong: {found}", "Write user@example.com or Name <user@example.com>."
+    )
+    return _NOBODY
+
+
+def _read_divert(table: Table) -> str | None:
+    text = table.text("divert_to")
+    found = read_address(text) if text else None
+    if isinstance(found, str):
+        table.wrong("divert_to", f"is wrong: {found}", "Write one bare address.")
+        return None
+    return found.address if found else None
+
+
+def _read_entries(table: Table, name: str) -> tuple[str, ...]:
+    written = table.texts(name)
+    for text in written:
+        if read_entry(text) is None:
+            table.wrong(name, f"holds '{shown(text)}', no address or domain.", _ENTRIES)
+    return tuple(entry for entry in map(read_entry, written) if entry)
+
+
+def _read_roots(table: Table) -> tuple[str, ...]:
+    roots = tuple(str(table.beside(text)) for text in table.texts("attachment_roots"))
+    if "/" in roots:
+        table.wrong("attachment_roots", "holds '/', every file there is.", "Name a folder.")
+    return roots
+
+
+def _read_domain_pace(table: Table) -> dict[str, DomainPace]:
+    paces: dict[str, DomainPace] = {}
+    for written, inner in table.each():
+        found = read_address(f"x@{written}")
+        if isinstance(found, Address):
+            paces[found.domain] = _read_one_domain(inner)
+        else:
+            table.wrong(written, "is not a domain.", 'Write "example.com" = { … }.')
+    return paces
+
+
+def _read_one_domain(table: Table) -> DomainPace:
+    pace = DomainPace(
+        per_second=table.number("per_second", None, RATE),
+        burst=table.integer("burst", DomainPace().burst, COUNT),
+        concurrency=table.integer("concurrency", None, CONNECTIONS),
+    )
+    close_pace(table)
+    return pace
+
+
+def _read_lanes(table: Table) -> LaneShares:
+    default = LaneShares()
+    lanes = LaneShares(
+        high=table.integer("high", default.high, _SHARE),
+        standard=table.integer("standard", default.standard, _SHARE),
+        bulk=table.integer("bulk", default.bulk, _SHARE),
+        bulk_per_second=table.number("bulk_per_second", None, RATE),
+        reserve_high=table.number("reserve_high", default.reserve_high, Span(0, 0.9)),
+    )
+    table.close()
+    return lanes
+
+
+def _read_retry(table: Table) -> RetryPolicy:
+    default = RetryPolicy()
+    first = table.seconds("first_s", default.first, _WAIT)
+    retry = RetryPolicy(
+        first=first,
+        factor=table.number("factor", default.factor, Span(1, 100)),
+        cap=table.seconds("cap_s", max(default.cap, first), _WAIT),
+        jitter=table.number("jitter", default.jitter, Span(0, 1)),
+        max_attempts=table.integer("max_attempts", default.max_attempts, Span(1, 1_000)),
+        lifetime=table.seconds("lifetime_s", default.lifetime, _WAIT),
+    )
+    if retry.cap < first:
+        table.wrong("cap_s", "is less than first_s.", "No wait is longer than cap_s.")
+    table.close()
+    return retry
+
+
+def _read_limits(table: Table) -> Limits:
+    default = Limits()
+    limits = Limits(
+        queued=table.integer("queued", default.queued, _ANY_COUNT),
+        accepted_per_hour=table.integer("accepted_per_hour", default.accepted_per_hour, _ANY_COUNT),
+        attachment_bytes=table.integer("attachment_bytes", default.attachment_bytes, _ANY_COUNT),
+    )
+    table.close()
+    return limits
+
+
+def _read_on_uncertain(table: Table) -> None:
+    if isinstance(table.values.get("on_uncertain"), dict):
+        table.known.append("on_uncertain")
+        table.wrong("on_uncertain", "is a policy.", f"Only 'hold' is there yet. {_LATER}")
+    elif (policy := table.text("on_uncertain", "hold")) != "hold":
+        table.wrong("on_uncertain", f"is '{shown(policy)}'.", f"Only 'hold' is there yet. {_LATER}")

@@ -1,0 +1,50 @@
+"""Settings as the daemon uses them: checked values, without a trace of the files they came from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from postroom.core.mailbox import Mailbox, Relay
+from postroom.ops.logwords import LogFormat, LogLevel
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSettings:
+    """`[daemon]`: where its state lives, how it logs, how long it drains, how many deliveries are under way at once."""
+
+    state_dir: Path = Path("/var/lib/postroom")
+    log_level: LogLevel = LogLevel.INFO
+    log_format: LogFormat = LogFormat.JSON
+    drain: timedelta = timedelta(seconds=60)
+    slots: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """`[api]`: the Unix socket that is bound where systemd hands none over; `group` None = the daemon's own."""
+
+    socket: Path = Path("/run/postroom/api.sock")
+    mode: int = 0o660
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """`[retention]`: how long content and history stay after the end of a job, events and unused uploads after they came."""
+
+    sent: timedelta = timedelta(days=30)
+    failed: timedelta = timedelta(days=90)
+    events: timedelta = timedelta(days=30)
+    staged: timedelta = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it; mailboxes and relays by their ids. The id of a mailbox's private relay is `m:` and the mailbox's id."""
+
+    daemon: DaemonSettings
+    api: ApiSettings
+    retention: Retention
+    relays: Mapping[str, Relay]
+    mailboxes: Mapping[str, Mailbox]

@@ -1,0 +1,74 @@
+"""A whole request to send a job: its body with the HTTP headers that say the same things, and what its mailbox says to it.
+
+`Idempotency-Key` is `idempotency_key`, and a W3C `traceparent` (its 32 digits in the middle) is `trace_id`. A key that
+is given both ways must be one key; a trace_id in the body wins, because tracing libraries add their header unasked.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from postroom.core.addresslist import may_write_to
+from postroom.core.instant import Instant
+from postroom.core.job import Job, Problem
+from postroom.core.jobfields import read_job
+from postroom.core.jobparties import find_named
+from postroom.core.mailbox import Mailbox
+
+
+RECIPIENT_NOT_ALLOWED: Final = "recipient_not_allowed"
+
+# W3C Trace Context §3.2.2; an invalid one is ignored, as its §3.2 asks.
+_TRACEPARENT: Final = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*"
+)
+
+
+def read_request(
+    value: object, *, header_key: str | None, trace_header: str | None, now: Instant
+) -> Job | tuple[Problem, ...]:
+    """The job, or every problem that body and headers have."""
+    if not isinstance(value, dict):
+        return read_job(value, now=now)
+    given = dict(value)
+    found = _TRACEPARENT.fullmatch(trace_header or "")
+    if found is not None and given.get("trace_id") is None:
+        given["trace_id"] = found[1]
+    is_torn = header_key is not None and given.get("idempotency_key") not in {None, header_key}
+    if header_key is not None and not is_torn:
+        given["idempotency_key"] = header_key
+    job = read_job(given, now=now)
+    if not is_torn:
+        return job
+    torn = Problem("/idempotency_key", "The header Idempotency-Key gives another key than the job.")
+    return (torn,) if isinstance(job, Job) else (*job, torn)
+
+
+def check_recipients(
+    spec: dict[str, object], mailbox: Mailbox, *, only: frozenset[str] | None = None
+) -> tuple[Problem, ...]:
+    """Every recipient in a request that this mailbox may not write to; of those with these keys, where they are given."""
+    allow, deny = mailbox.recipients_allow, mailbox.recipients_deny
+    if not allow and not deny:
+        return ()
+    return tuple(
+        Problem(
+            where,
+            f"The mailbox {mailbox.id} may not write to {address.address}.",
+            RECIPIENT_NOT_ALLOWED,
+        )
+        for where, address in find_named(spec)
+        if (only is None or address.key in only)
+        and not may_write_to(address, allow=allow, deny=deny)
+    )
+
+
+def check_sizes(sizes: Sequence[int], mailbox: Mailbox) -> tuple[Problem, ...]:
+    """Whether attachments of these sizes, together, are more than the mailbox sends."""
+    limit = mailbox.limits.attachment_bytes
+    if not limit or sum(sizes) <= limit:
+        return ()
+    said = (
+        f"The attachments come to {sum(sizes):,} bytes; the mailbox {mailbox.id} sends {limit:,}."
+    )
+    return (Problem("/attachments", said),)

@@ -1,0 +1,215 @@
+"""What the gates look at: who is under way, what was counted, who is paused; and the only code that counts it.
+
+One `Host`, one `RelayState` for each relay, one `MailboxState` and one `World` for each mailbox. The dispatcher owns
+them, changes them between decisions, and never awaits between a decision and `reserve`.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Protocol
+
+from postroom.core.breaker import CLOSED, Breaker, mended
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import MINUTE, Instant, Moment, later
+from postroom.core.mailbox import DomainPace, Lane, Mailbox, Relay
+from postroom.core.pace import Gcra, Meter, gcra, meter
+from postroom.core.reason import ReasonCode
+
+
+LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
+
+
+class Row(Protocol):
+    """A delivery as far as a decision needs it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def lane(self) -> Lane: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def due_at(self) -> Instant: ...
+    @property
+    def state(self) -> DeliveryState: ...
+    @property
+    def not_after(self) -> Instant | None: ...
+    @property
+    def has_attachments(self) -> bool: ...
+    @property
+    def is_suspect(self) -> bool: ...
+
+
+@dataclass(slots=True)
+class Host:
+    """The daemon: its slots, who holds them, who waits long for a final reply (`slow`), and whether it drains."""
+
+    slots: int
+    in_slots: int = 0
+    with_attachments: int = 0
+    suspects: int = 0
+    slow: int = 0
+    is_draining: bool = False
+
+
+@dataclass(slots=True)
+class RelayState:
+    """One relay. `probing`: a probe is under way while its breaker is not closed."""
+
+    relay: Relay
+    meter: Meter
+    breaker: Breaker = CLOSED
+    in_flight: int = 0
+    bulk_in_flight: int = 0
+    probing: bool = False
+
+
+@dataclass(slots=True)
+class DomainState:
+    """One recipient domain that the operator set a pace for, or that is paused."""
+
+    pace: DomainPace
+    second: Gcra | None
+    in_flight: int = 0
+    paused_until: Instant | None = None
+    reason: ReasonCode | None = None
+
+
+@dataclass(slots=True)
+class MailboxState:
+    """One mailbox. `paused_by` a person; `avoid` is the domain of the last probe that was refused."""
+
+    mailbox: Mailbox
+    meter: Meter
+    bulk: Gcra | None
+    breaker: Breaker = CLOSED
+    paused_by: str | None = None
+    in_flight: int = 0
+    in_slots: int = 0
+    bulk_in_flight: int = 0
+    probing: bool = False
+    avoid: str | None = None
+    domains: dict[str, DomainState] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What a delivery under way holds. `minute` since 1970 is that of its buckets."""
+
+    lane: Lane
+    mono: int
+    minute: int
+    domain: DomainState | None
+    has_attachments: bool
+    is_suspect: bool
+    is_relay_probe: bool
+    is_mailbox_probe: bool
+    is_slow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything as one mailbox sees it."""
+
+    host: Host
+    relay: RelayState
+    mailbox: MailboxState
+
+    def reserve(self, row: Row, now: Moment) -> Reservation:
+        """Count a delivery that `admit` let go as under way, and its start against every pace."""
+        mailbox, relay = self.mailbox, self.relay
+        domain = mailbox.domains.get(row.domain)
+        held = Reservation(
+            lane=row.lane,
+            mono=now.mono,
+            minute=now.at // MINUTE,
+            domain=domain,
+            has_attachments=row.has_attachments,
+            is_suspect=row.is_suspect,
+            is_relay_probe=not relay.breaker.is_closed,
+            is_mailbox_probe=not mailbox.breaker.is_closed,
+        )
+        relay.probing |= held.is_relay_probe
+        mailbox.probing |= held.is_mailbox_probe
+        mailbox.meter.take(row.lane, now.mono)
+        relay.meter.take(row.lane, now.mono)
+        if domain is not None and domain.second is not None:
+            domain.second.take(now.mono)
+        if row.lane is Lane.BULK and mailbox.bulk is not None:
+            mailbox.bulk.take(now.mono)
+        self._count_flight(held, 1)
+        self._count_slot(held, 1)
+        return held
+
+    def leave_slots(self, held: Reservation) -> None:
+        """It waits long for its final reply: it frees its slot of the daemon, and nothing else."""
+        if not held.is_slow:
+            self._count_slot(held, -1)
+            held.is_slow = True
+            self.host.slow += 1
+
+    def release(self, held: Reservation, *, reached_mail: bool) -> None:
+        """It is over. A start that never reached MAIL counts for no window."""
+        if held.is_slow:
+            self.host.slow -= 1
+        else:
+            self._count_slot(held, -1)
+        self._count_flight(held, -1)
+        if held.is_relay_probe:
+            self.relay.probing = False
+        if held.is_mailbox_probe:
+            self.mailbox.probing = False
+        if not reached_mail:
+            self.mailbox.meter.give_back(held.lane, held.mono)
+            self.relay.meter.give_back(held.lane, held.mono)
+
+    def pause_domain(self, domain: str, until_at: Instant, reason: ReasonCode) -> None:
+        """Leave a recipient domain alone until then."""
+        found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
+        found.paused_until, found.reason = until_at, reason
+
+    def resume(self) -> None:
+        """A person says that all is well with the mailbox: its pause and its breaker are over."""
+        self.mailbox.paused_by = None
+        self.mailbox.breaker = CLOSED
+        self.mailbox.avoid = None
+
+    def mend(self, now: Instant) -> None:
+        """Shorten waits that only a damaged clock can have set: at start, and whenever wall time is looked at anew."""
+        self.relay.breaker = mended(self.relay.breaker, now)
+        self.mailbox.breaker = mended(self.mailbox.breaker, now)
+        longest = later(now, LONGEST_DOMAIN_PAUSE)
+        for domain in self.mailbox.domains.values():
+            if domain.paused_until is not None:
+                domain.paused_until = min(domain.paused_until, longest)
+
+    def _count_flight(self, held: Reservation, by: int) -> None:
+        for state in (self.relay, self.mailbox):
+            state.in_flight += by
+            state.bulk_in_flight += by if held.lane is Lane.BULK else 0
+        if held.domain is not None:
+            held.domain.in_flight += by
+        self.host.suspects += by if held.is_suspect else 0
+
+    def _count_slot(self, held: Reservation, by: int) -> None:
+        self.host.in_slots += by
+        self.mailbox.in_slots += by
+        self.host.with_attachments += by if held.has_attachments else 0
+
+
+def relay_state(relay: Relay) -> RelayState:
+    """A relay of which nothing is known yet."""
+    return RelayState(relay, meter(relay.pace))
+
+
+def mailbox_state(mailbox: Mailbox) -> MailboxState:
+    """A mailbox of which nothing is known yet."""
+    return MailboxState(
+        mailbox,
+        meter(mailbox.pace),
+        gcra(mailbox.lanes.bulk_per_second),
+        domains={
+            name: DomainState(pace, gcra(pace.per_second, pace.burst))
+            for name, pace in mailbox.domain_pace.items()
+        },
+    )

@@ -1,0 +1,172 @@
+"""What the daemon says of itself in the same log: its start and end, its store and relays, what went wrong.
+
+Rules as in `ops.decisions`. An exception is told by its name, its message and the way it came, never by its locals.
+"""
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+from traceback import extract_tb
+from typing import Final
+
+from postroom.ops.logbook import Logbook
+from postroom.ops.logline import Value, without_addresses
+from postroom.ops.logwords import LogEvent
+from postroom.ops.throttle import Throttle
+from postroom.ports.desk import Actor
+from postroom.ports.errors import RelayFault
+from postroom.ports.looping import Recovered
+
+
+_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
+
+
+class Chronicle:
+    """Says what happened to the daemon."""
+
+    def __init__(self, book: Logbook, throttle: Throttle) -> None:
+        self._book = book
+        self._throttle = throttle
+
+    def starting(self, version: str, pid: int, state_dir: Path, mailboxes: int) -> None:
+        """The settings are read; recovery comes next."""
+        self._say(
+            LogEvent.DAEMON_STARTED,
+            version=version,
+            pid=pid,
+            state_dir=str(state_dir),
+            mailboxes=mailboxes,
+        )
+
+    def recovered(self, found: Recovered) -> None:
+        """What the last run left under way."""
+        self._say(
+            LogEvent.DAEMON_RECOVERED,
+            to_pending=found.to_pending,
+            to_uncertain=found.to_uncertain,
+            poison=found.poison,
+            is_reboot=found.is_reboot,
+            was_clean_stop=found.was_clean_stop,
+        )
+
+    def ready(self, took: timedelta) -> None:
+        """The socket answers."""
+        self._say(LogEvent.DAEMON_READY, took_s=took.total_seconds())
+
+    def draining(self, reason: str, under_way: int, drain: timedelta) -> None:
+        """No new work; what is under way has `drain` to end."""
+        self._say(
+            LogEvent.DAEMON_DRAINING,
+            reason=reason,
+            under_way=under_way,
+            drain_s=drain.total_seconds(),
+        )
+
+    def stopped(self, left_under_way: int, took: timedelta) -> None:
+        """The store is closed; `left_under_way` deliveries had not ended."""
+        self._say(
+            LogEvent.DAEMON_STOPPED, left_under_way=left_under_way, took_s=took.total_seconds()
+        )
+
+    def failed(self, error: BaseException) -> None:
+        """The daemon can not go on."""
+        self._say(LogEvent.DAEMON_FAILED, **_told(error))
+
+    def watchdog_withheld(self, reason: str, loop_lag: timedelta) -> None:
+        """No sign of life was given to systemd."""
+        lag_s = loop_lag.total_seconds()
+        self._say_seldom(LogEvent.WATCHDOG_WITHHELD, reason, reason=reason, loop_lag_s=lag_s)
+
+    def mailbox_paused(self, mailbox_id: str, reason: str, actor: Actor) -> None:
+        """A person paused a mailbox."""
+        self._say(LogEvent.MAILBOX_PAUSED, mailbox_id=mailbox_id, reason=reason, uid=actor.uid)
+
+    def mailbox_resumed(self, mailbox_id: str, actor: Actor) -> None:
+        """A person set it free again."""
+        self._say(LogEvent.MAILBOX_RESUMED, mailbox_id=mailbox_id, uid=actor.uid)
+
+    def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
+        """A connection to a relay could not be made or was lost."""
+        reply = fault.reply
+        self._say_seldom(
+            LogEvent.RELAY_FAULTED,
+            (relay_id, fault.stage),
+            relay_id=relay_id,
+            stage=fault.stage,
+            reply_code=reply.code if reply else None,
+            enhanced_status=reply.enhanced if reply else None,
+            detail=without_addresses(fault.detail),
+        )
+
+    def store_refused(self, error: Exception) -> None:
+        """Nothing was stored, and the caller knows."""
+        detail = without_addresses(str(error))
+        name = type(error).__name__
+        self._say_seldom(LogEvent.STORE_REFUSED, name, error=name, detail=detail)
+
+    def retention_removed(self, jobs: int, events: int, files: int) -> None:
+        """What had outlived its time is gone."""
+        self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, files=files)
+
+    def peer_refused(self, uid: int | None, reason: str) -> None:
+        """Somebody may not use the socket; `uid` None = the kernel could not say who."""
+        self._say_seldom(LogEvent.PEER_REFUSED, reason, uid=uid, reason=reason)
+
+    def request_failed(self, call: str, error: Exception) -> None:
+        """A call of the API met what nobody expected."""
+        self._say(LogEvent.REQUEST_FAILED, call=call, **_told(error))
+
+    def library_warned(self, record: logging.LogRecord) -> None:
+        """A library logged a warning or worse."""
+        error = record.exc_info[1] if record.exc_info else None
+        told = _told(error) if error else {"error": None, "trace": None}
+        self._say_seldom(
+            LogEvent.LIBRARY_WARNED,
+            (record.name, record.levelno, record.lineno),
+            **(told | {"logger": record.name, "detail": without_addresses(record.getMessage())}),
+        )
+
+    def _say(self, event: LogEvent, **values: Value) -> None:
+        self._book.write(event, values)
+
+    def _say_seldom(self, event: LogEvent, kind: object, **values: Value) -> None:
+        unlogged = self._throttle.pass_one((event, kind))
+        if unlogged is not None:
+            self._book.write(event, values | {"unlogged": unlogged})
+
+
+class LibraryLog(logging.Handler):
+    """Leads what libraries log to the chronicle."""
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        super().__init__(logging.WARNING)
+        self._chronicle = chronicle
+
+    # typing.override came with Python 3.12.
+    def emit(self, record: logging.LogRecord) -> None:  # type: ignore[explicit-override]
+        """Write it as a line; a record that can not be read is nothing to stop for."""
+        try:
+            self._chronicle.library_warned(record)
+        except (TypeError, ValueError):
+            self.handleError(record)
+
+
+def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
+    """From now on every library's warnings go to the chronicle, and nowhere else."""
+    handler = LibraryLog(chronicle)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in _LOUD_LIBRARIES:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return handler
+
+
+def _told(error: BaseException) -> dict[str, Value]:
+    frames = reversed(extract_tb(error.__traceback__))
+    way = (f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+    return {
+        "error": type(error).__name__,
+        "detail": without_addresses(str(error)),
+        "trace": " < ".join(way),
+    }

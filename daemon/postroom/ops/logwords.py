@@ -1,0 +1,178 @@
+"""The words of the decision log: its levels, its two forms, and the closed list of events with the fields of each.
+
+An event is a constant, "noun.past-tense"; what differs from line to line stands in fields, never in the name.
+`docs/operating.md` is held against this list by a test.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class LogLevel(StrEnum):
+    """How much is logged: a level and all above it."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """JSON lines for programs, or short lines for a person at a terminal."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+class Decision(StrEnum):
+    """What was decided about a delivery."""
+
+    DONE = "done"
+    START = "start"
+    RETRY = "retry"
+    WAIT = "wait"
+    GIVE_UP = "give_up"
+    HOLD = "hold"
+    DROP = "drop"
+
+
+class Scope(StrEnum):
+    """Whose breaker."""
+
+    MAILBOX = "mailbox"
+    RELAY = "relay"
+
+
+class LogEvent(StrEnum):
+    """What can be said."""
+
+    DAEMON_STARTED = "daemon.started"
+    DAEMON_RECOVERED = "daemon.recovered"
+    DAEMON_READY = "daemon.ready"
+    DAEMON_DRAINING = "daemon.draining"
+    DAEMON_STOPPED = "daemon.stopped"
+    DAEMON_FAILED = "daemon.failed"
+    WATCHDOG_WITHHELD = "watchdog.withheld"
+    JOB_ACCEPTED = "job.accepted"
+    JOB_REPLAYED = "job.replayed"
+    DELIVERY_STARTED = "delivery.started"
+    DELIVERY_SENT = "delivery.sent"
+    DELIVERY_DEFERRED = "delivery.deferred"
+    DELIVERY_POSTPONED = "delivery.postponed"
+    DELIVERY_FAILED = "delivery.failed"
+    DELIVERY_UNCERTAIN = "delivery.uncertain"
+    DELIVERY_HELD = "delivery.held"
+    DELIVERY_CANCELLED = "delivery.cancelled"
+    DELIVERY_SKIPPED = "delivery.skipped"
+    DELIVERIES_EXPIRED = "deliveries.expired"
+    QUEUE_WAITED = "queue.waited"
+    BREAKER_OPENED = "breaker.opened"
+    BREAKER_STORMED = "breaker.stormed"
+    BREAKER_CLOSED = "breaker.closed"
+    DOMAIN_PAUSED = "domain.paused"
+    RELAY_FAULTED = "relay.faulted"
+    MAILBOX_PAUSED = "mailbox.paused"
+    MAILBOX_RESUMED = "mailbox.resumed"
+    STORE_REFUSED = "store.refused"
+    RETENTION_REMOVED = "retention.removed"
+    PEER_REFUSED = "peer.refused"
+    REQUEST_FAILED = "request.failed"
+    LIBRARY_WARNED = "library.warned"
+
+
+_ABOUT: Final = (
+    "job_id",
+    "delivery_id",
+    "trace_id",
+    "mailbox_id",
+    "recipient_domain",
+    "recipient_hash",
+    "priority",
+    "attempt",
+)
+_DELIVERY: Final = (
+    *_ABOUT,
+    "decision",
+    "reason_code",
+    "why",
+    "stage",
+    "reply_code",
+    "enhanced_status",
+    "reply_text",
+    "next_attempt_at",
+)
+_JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
+_BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
+_FAULT: Final = ("error", "detail", "trace")
+
+FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
+    LogEvent.DAEMON_STARTED: ("version", "pid", "state_dir", "mailboxes"),
+    LogEvent.DAEMON_RECOVERED: (
+        "to_pending",
+        "to_uncertain",
+        "poison",
+        "is_reboot",
+        "was_clean_stop",
+    ),
+    LogEvent.DAEMON_READY: ("took_s",),
+    LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
+    LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
+    LogEvent.DAEMON_FAILED: _FAULT,
+    LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s", "unlogged"),
+    LogEvent.JOB_ACCEPTED: (*_JOB, "priority", "queued", "already", "suppressed"),
+    LogEvent.JOB_REPLAYED: (*_JOB, "is_expired"),
+    LogEvent.DELIVERY_STARTED: (*_ABOUT, "decision"),
+    LogEvent.DELIVERY_SENT: (*_DELIVERY, "relay_message_id"),
+    LogEvent.DELIVERY_DEFERRED: _DELIVERY,
+    LogEvent.DELIVERY_POSTPONED: (*_DELIVERY, "unlogged"),
+    LogEvent.DELIVERY_FAILED: _DELIVERY,
+    LogEvent.DELIVERY_UNCERTAIN: _DELIVERY,
+    LogEvent.DELIVERY_HELD: _DELIVERY,
+    LogEvent.DELIVERY_CANCELLED: _DELIVERY,
+    LogEvent.DELIVERY_SKIPPED: _DELIVERY,
+    LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
+    LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
+    LogEvent.BREAKER_OPENED: _BREAKER,
+    LogEvent.BREAKER_STORMED: _BREAKER,
+    LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
+    LogEvent.DOMAIN_PAUSED: ("mailbox_id", "domain", "reason_code", "until_at"),
+    LogEvent.RELAY_FAULTED: (
+        "relay_id",
+        "stage",
+        "reply_code",
+        "enhanced_status",
+        "detail",
+        "unlogged",
+    ),
+    LogEvent.MAILBOX_PAUSED: ("mailbox_id", "reason", "uid"),
+    LogEvent.MAILBOX_RESUMED: ("mailbox_id", "uid"),
+    LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
+    LogEvent.RETENTION_REMOVED: ("jobs", "events", "files"),
+    LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
+    LogEvent.REQUEST_FAILED: ("call", *_FAULT),
+    LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
+}
+
+_LEVELS: Final[dict[LogEvent, LogLevel]] = {
+    LogEvent.DAEMON_FAILED: LogLevel.ERROR,
+    LogEvent.WATCHDOG_WITHHELD: LogLevel.ERROR,
+    LogEvent.DELIVERY_STARTED: LogLevel.DEBUG,
+    LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
+    LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
+    LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
+    LogEvent.BREAKER_OPENED: LogLevel.WARNING,
+    LogEvent.BREAKER_STORMED: LogLevel.ERROR,
+    LogEvent.DOMAIN_PAUSED: LogLevel.WARNING,
+    LogEvent.RELAY_FAULTED: LogLevel.WARNING,
+    LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
+    LogEvent.STORE_REFUSED: LogLevel.ERROR,
+    LogEvent.PEER_REFUSED: LogLevel.WARNING,
+    LogEvent.REQUEST_FAILED: LogLevel.ERROR,
+    LogEvent.LIBRARY_WARNED: LogLevel.WARNING,
+}
+
+
+def level_of(event: LogEvent) -> LogLevel:
+    """Info = a decision, debug = its steps, warning = somebody should look, error = we failed or mail stands still."""
+    return _LEVELS.get(event, LogLevel.INFO)

@@ -1,0 +1,141 @@
+"""A checked job becomes what the store keeps: numbers, identities, heads and the body."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.body import Body, Encoding, FileSegment, Segment
+from postroom.core.fingerprint import HASH_VERSION, key_hash, request_hash
+from postroom.core.ids import Kind, base32, encode_id
+from postroom.core.instant import Instant
+from postroom.core.job import Address, Copies, Job
+from postroom.core.mailbox import Mailbox
+from postroom.core.message import SERIALIZER_VERSION, compose, head, shared_head
+from postroom.outbound.gather import Gathered
+from postroom.ports.accepting import NewDelivery, NewJob
+from postroom.ports.host import Entropy
+from postroom.ports.outbox import Intake
+from postroom.ports.staging import Staging
+
+
+# What is larger lies in a file: rows of the store stay small (PERFORMANCE §design 5).
+SPOOL_OVER_BYTES: Final = 65_536
+
+# 100 bits: nobody guesses a Message-ID, nor meets one again.
+_ID_BITS: Final = 100
+_ID_DIGITS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who gives a job, and when."""
+
+    principal_uid: int
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a new job is known by: numbers that nobody else gets, Message-IDs, its trace and its key.
+
+    There is one Message-ID and one thread for a conversation, else one for each recipient. `is_key_minted`: the
+    caller left the key to us.
+    """
+
+    number: int
+    first_delivery: int
+    first_thread: int
+    message_ids: tuple[str, ...]
+    trace_id: str
+    idempotency_key: str
+    is_key_minted: bool
+
+
+def identify(job: Job, mailbox: Mailbox, intake: Intake, entropy: Entropy) -> Identity:
+    """A new identity for the job, with the names that it brings."""
+    copies = len(job.recipients) if job.copies is Copies.INDIVIDUAL else 1
+    number, delivery, thread = intake.reserve(1, len(job.recipients), copies)
+    domain = mailbox.address.rpartition("@")[2]
+    ids = [f"<{_token(entropy)}@{domain}>" for _ in range(copies)]
+    return Identity(
+        number=number,
+        first_delivery=delivery,
+        first_thread=thread,
+        message_ids=tuple(ids),
+        trace_id=job.trace_id or f"{entropy.token(128):032x}",
+        idempotency_key=job.idempotency_key or f"auto-{_token(entropy)}",
+        is_key_minted=job.idempotency_key is None,
+    )
+
+
+async def make_body(job: Job, gathered: Gathered, number: int, staging: Staging) -> Body:
+    """The body, large texts already in the spool. Raises: StoreUnavailable, StorageFull."""
+    body = compose(job, gathered.files, base32(number, 13))
+    if all(isinstance(one, FileSegment) or len(one) <= SPOOL_OVER_BYTES for one in body.segments):
+        return body
+    segments = [await _spooled(one, staging) for one in body.segments]
+    return Body(tuple(segments), body.size_bytes)
+
+
+def make_job(
+    job: Job, mailbox: Mailbox, gathered: Gathered, body: Body, caller: Caller, identity: Identity
+) -> NewJob:
+    """The job as the store takes it. Where nothing was gathered, its attachments are taken as unreadable."""
+    digests = tuple(one.sha256 for one in gathered.files) or (None,) * len(job.attachments)
+    return NewJob(
+        number=identity.number,
+        job=job,
+        principal_uid=caller.principal_uid,
+        trace_id=identity.trace_id,
+        idempotency_key=identity.idempotency_key,
+        key_hash=None if identity.is_key_minted else key_hash(identity.idempotency_key),
+        request_hash=request_hash(job, job.on_duplicate),
+        hash_version=HASH_VERSION,
+        attachment_digests=digests,
+        body=body,
+        serializer_version=SERIALIZER_VERSION,
+        deliveries=_deliveries(job, mailbox, identity),
+        staged_refs=gathered.staged_refs,
+        due_at=job.send_at or caller.at,
+        at=caller.at,
+    )
+
+
+def _deliveries(job: Job, mailbox: Mailbox, identity: Identity) -> tuple[NewDelivery, ...]:
+    """One for each recipient. A mailbox that diverts sends them elsewhere, under the key of whom the caller named."""
+    shared = shared_head(job, mailbox)
+    is_personal = job.copies is Copies.INDIVIDUAL
+    made = []
+    for index, recipient in enumerate(job.recipients):
+        named = recipient.address
+        goes_to = named if mailbox.divert_to is None else Address(mailbox.divert_to)
+        own = index if is_personal else 0
+        number = identity.first_delivery + index
+        made.append(
+            NewDelivery(
+                number=number,
+                recipient=goes_to.address,
+                recipient_key=named.key,
+                domain=goes_to.domain,
+                message_id=identity.message_ids[own],
+                thread_number=job.thread_number or identity.first_thread + own,
+                thread_key=named.key if is_personal else "",
+                head=head(
+                    shared,
+                    named,
+                    message_id=identity.message_ids[own],
+                    delivery_id=encode_id(Kind.DELIVERY, number),
+                    diverted_to=mailbox.divert_to,
+                ),
+            )
+        )
+    return tuple(made)
+
+
+async def _spooled(segment: Segment, staging: Staging) -> Segment:
+    if isinstance(segment, FileSegment) or len(segment) <= SPOOL_OVER_BYTES:
+        return segment
+    return FileSegment(await staging.keep_bytes(segment), len(segment), Encoding.NONE)
+
+
+def _token(entropy: Entropy) -> str:
+    return base32(entropy.token(_ID_BITS), _ID_DIGITS)

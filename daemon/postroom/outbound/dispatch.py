@@ -1,0 +1,238 @@
+"""The delivery loop: decides what goes next, starts attempts, stores how they end.
+
+One task decides, and never awaits between reading the world and changing it; each attempt is a task of its own.
+The loop sleeps until something happens: a commit, the end of an attempt, or the earliest instant at which a gate
+said that it would open. What a turn decides comes from `core/admit` alone.
+
+Known limits: one loop in one process; a mailbox with a very long list of paused domains reads one feed for each.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from postroom.core.admit import Finding, explain
+from postroom.core.instant import SECOND, Instant, Moment
+from postroom.core.mailbox import Lane
+from postroom.core.world import Host, World
+from postroom.outbound.flight import Flights
+from postroom.outbound.line import Line
+from postroom.outbound.ready import BATCH, Feed
+from postroom.ports.account import Account
+from postroom.ports.changes import Change, MailboxPaused, RowsGone, RowsWaiting
+from postroom.ports.errors import StoreBroken, StoreError
+from postroom.ports.host import Clock
+from postroom.ports.looping import WaitingRow
+from postroom.ports.outbox import LoopStore
+
+
+RECHECK_S: Final = 30.0  # wall time is looked at anew this often while something waits for it
+READ_AGAIN: Final = SECOND  # after the store did not answer
+EXPIRE_BATCH: Final = 500
+
+
+class Dispatcher:
+    """The loop. `run` ends after `drain`, when the last attempt has ended."""
+
+    def __init__(
+        self,
+        store: LoopStore,
+        worlds: Mapping[str, World],
+        host: Host,
+        flights: Flights,
+        account: Account,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._host = host
+        self._flights = flights
+        self._account = account
+        self._clock = clock
+        self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
+        self._turns = list(self._lines)
+        self._woken = asyncio.Event()
+        self._alarm_at: int | None = None
+        self._alarm: asyncio.Task[None] | None = None
+        self._is_expiring = False
+
+    # -- from outside --------------------------------------------------------------------------
+
+    def committed(self, changes: Sequence[Change]) -> None:
+        """Take note of what a commit changed (ports.changes.Observer)."""
+        for change in changes:
+            match change:
+                case RowsWaiting(mailbox_id=mailbox_id, lane=lane, domain=domain, due_at=due_at):
+                    self._note(mailbox_id, lane, domain, due_at)
+                case RowsGone(numbers=numbers):
+                    for line in self._lines.values():
+                        for number in numbers:
+                            line.forget(number)
+                case MailboxPaused():
+                    self._pause(change)
+                case _:
+                    pass
+        self._woken.set()
+
+    def explain(self, row: WaitingRow) -> tuple[Finding, ...]:
+        """What every gate says of this delivery now."""
+        line = self._lines.get(row.mailbox_id)
+        return () if line is None else explain(row, line.world, self._now())
+
+    def drain(self) -> None:
+        """Start nothing more."""
+        self._host.is_draining = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Deliver until drained. Raises StoreBroken when the store can not be trusted any more."""
+        async with asyncio.TaskGroup() as group:
+            for mailbox_id, lane in await self._store.find_mailbox_queues():
+                self._note(mailbox_id, lane, None, Instant(0))
+            self._woken.set()
+            while not (self._host.is_draining and self._flights.is_empty):
+                await self._woken.wait()
+                self._woken.clear()
+                self._turn(group)
+            if self._alarm is not None:
+                self._alarm.cancel()
+
+    def interrupt(self) -> None:
+        """Give up what is under way: what has its mark becomes uncertain, the rest waits again."""
+        self._flights.interrupt()
+
+    # -- one turn ------------------------------------------------------------------------------
+
+    def _turn(self, group: asyncio.TaskGroup) -> None:
+        now = self._now()
+        if not self._host.is_draining:
+            self._start_all(group, now)
+            self._read_all(group, now)
+            self._expire(group)
+        self._set_alarm(group, now)
+
+    def _start_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
+        """Start rows, one from each mailbox in turn, until none may go."""
+        hopeful = list(self._turns)
+        while hopeful:
+            for mailbox_id in list(hopeful):
+                if not self._start_one(group, self._lines[mailbox_id], now):
+                    hopeful.remove(mailbox_id)
+
+    def _start_one(self, group: asyncio.TaskGroup, line: Line, now: Moment) -> bool:
+        candidate = line.choose(now)
+        if candidate is None:
+            if line.waits is not None:
+                self._account.waited(line.world.mailbox.mailbox.id, line.waits)
+            return False
+        mailbox_id = candidate.feed.mailbox_id
+        self._turns.remove(mailbox_id)
+        self._turns.append(mailbox_id)
+        row = line.served(candidate)
+        held = line.world.reserve(row, now)
+        self._flights.launch(group, line.world, row, held, self._landed)
+        return True
+
+    def _landed(self, row: WaitingRow, due_at: Instant | None) -> None:
+        """An attempt is over; the row waits again from `due_at` on."""
+        if due_at is not None:
+            self._note(row.mailbox_id, row.lane, row.domain, due_at)
+        self._woken.set()
+
+    def _read_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
+        for line in self._lines.values():
+            line.tidy(now)
+            for feed in line.feeds:
+                if feed.wants_read(now.at):
+                    feed_cursor = feed.begin_read()
+                    group.create_task(self._read(line, feed, feed_cursor))
+
+    async def _read(self, line: Line, feed: Feed, after: tuple[Instant, int] | None) -> None:
+        try:
+            rows = await self._store.find_waiting(
+                feed.mailbox_id,
+                feed.lane,
+                domain=feed.domain,
+                skip=line.skipped(feed),
+                after=after,
+                limit=BATCH,
+            )
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
+            feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
+        else:
+            feed.end_read(rows, self._clock.now(), self._flights.taken)
+        self._woken.set()
+
+    def _expire(self, group: asyncio.TaskGroup) -> None:
+        """Rows that a gate found past their time are ended by the store, which looks at all of them."""
+        found = False
+        for line in self._lines.values():
+            found = found or bool(line.expired)
+            line.expired.clear()
+        if found and not self._is_expiring:
+            self._is_expiring = True
+            group.create_task(self._end_expired())
+
+    async def _end_expired(self) -> None:
+        try:
+            count = EXPIRE_BATCH
+            while count == EXPIRE_BATCH:
+                count = await self._store.end_expired(self._clock.now(), EXPIRE_BATCH)
+                self._account.expired(count)
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
+        finally:
+            self._is_expiring = False
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def _now(self) -> Moment:
+        return Moment(self._clock.now(), self._clock.monotonic())
+
+    def _set_alarm(self, group: asyncio.TaskGroup, now: Moment) -> None:
+        """Wake up when the first gate opens or the first unread row is due, at the latest after RECHECK_S."""
+        earliest = min(self._instants(now), default=None)
+        if earliest is None:
+            return
+        wait_s = min(max(0.0, (earliest - now.at) / SECOND), RECHECK_S)
+        at = now.mono + int(wait_s * SECOND)
+        if self._alarm is not None and not self._alarm.done():
+            if self._alarm_at is not None and self._alarm_at <= at:
+                return
+            self._alarm.cancel()
+        self._alarm_at = at
+        self._alarm = group.create_task(self._ring(wait_s))
+
+    def _instants(self, now: Moment) -> list[Instant]:
+        found = [line.wake_at for line in self._lines.values() if line.wake_at is not None]
+        found += [
+            feed.more_at
+            for line in self._lines.values()
+            for feed in line.feeds
+            if feed.more_at is not None and feed.more_at > now.at
+        ]
+        return found
+
+    async def _ring(self, wait_s: float) -> None:
+        await self._clock.sleep(wait_s)
+        self._alarm_at = None
+        self._woken.set()
+
+    # -- notes ---------------------------------------------------------------------------------
+
+    def _note(self, mailbox_id: str, lane: Lane, domain: str | None, due_at: Instant) -> None:
+        line = self._lines.get(mailbox_id)
+        if line is not None:
+            line.note(lane, domain, due_at)
+
+    def _pause(self, change: MailboxPaused) -> None:
+        line = self._lines.get(change.mailbox_id)
+        if line is None:
+            return
+        line.world.mailbox.paused_by = "operator" if change.is_paused else None
+        if not change.is_paused:
+            line.world.resume()

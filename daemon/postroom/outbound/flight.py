@@ -1,0 +1,199 @@
+"""What is under way: one task for each attempt, from its start in the store to its outcome in the store.
+
+A relay's answer is never given up: if the store can not take it, it stays here, with its slot, and is tried until it
+is stored; meanwhile no new mark is made (`outbound/backlog`).
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Final
+
+from postroom.core.delivery import WAITING, DeliveryState
+from postroom.core.instant import Instant, Moment
+from postroom.core.world import Reservation, World
+from postroom.outbound.attempt import Attempts, Ended
+from postroom.outbound.judge import Judge
+from postroom.ports.account import Account
+from postroom.ports.errors import RelayFault, StoreBroken, StoreError
+from postroom.ports.host import Clock
+from postroom.ports.looping import Bucket, Outcome, Start, Started, WaitingRow
+from postroom.ports.outbox import LoopStore
+from postroom.ports.relay import RelayPool
+
+
+STORE_AGAIN_S: Final = 0.5
+LONG_AFTER_SLOW_S: Final = 30.0  # 30 s + this = the 60 s of the doubt storm (CONTRACT §2)
+
+Landed = Callable[[WaitingRow, Instant | None], None]
+
+
+class Flights:
+    """Every attempt under way."""
+
+    def __init__(
+        self,
+        store: LoopStore,
+        attempts: Attempts,
+        pools: Mapping[str, RelayPool],
+        judge: Judge,
+        account: Account,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._attempts = attempts
+        self._pools = pools
+        self._judge = judge
+        self._backlog = attempts.backlog
+        self._account = account
+        self._clock = clock
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._watches: dict[int, asyncio.Task[None]] = {}
+        self.taken: set[int] = set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is under way."""
+        return not self.taken
+
+    def interrupt(self) -> None:
+        """Give up every dialogue; the outcomes are still stored."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    def launch(
+        self,
+        group: asyncio.TaskGroup,
+        world: World,
+        row: WaitingRow,
+        held: Reservation,
+        landed: Landed,
+    ) -> None:
+        """Begin an attempt at a row that `admit` let go; `landed` is told when the row waits again, or is done (None)."""
+        self.taken.add(row.number)
+        self._tasks[row.number] = group.create_task(self._fly(group, world, row, held, landed))
+
+    async def _fly(
+        self,
+        group: asyncio.TaskGroup,
+        world: World,
+        row: WaitingRow,
+        held: Reservation,
+        landed: Landed,
+    ) -> None:
+        due_at, reached_mail = None, False
+        try:
+            started = await self._begin(world, row, held)
+            if started is None:
+                due_at = self._clock.now()
+            else:
+                due_at, reached_mail = await self._attempt(group, world, row, held, started)
+        finally:
+            self.taken.discard(row.number)
+            self._tasks.pop(row.number, None)
+            watch = self._watches.pop(row.number, None)
+            if watch is not None:
+                watch.cancel()
+            self._judge.landed(world, row.number)
+            world.release(held, reached_mail=reached_mail)
+            landed(row, due_at)
+
+    async def _begin(self, world: World, row: WaitingRow, held: Reservation) -> Started | None:
+        """The started delivery, or None when it waits no more or the store did not answer."""
+        now = Moment(self._clock.now(), self._clock.monotonic())
+        try:
+            started = await self._store.start(
+                Start(
+                    number=row.number,
+                    relay_id=world.relay.relay.id,
+                    at=now.at,
+                    buckets=_buckets(world, held),
+                    pace_at=_pace_at(world, now),
+                )
+            )
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
+            await self._clock.sleep(STORE_AGAIN_S)
+            return None
+        if started is not None:
+            self._account.started(started, row, now.at)
+        return started
+
+    async def _attempt(
+        self,
+        group: asyncio.TaskGroup,
+        world: World,
+        row: WaitingRow,
+        held: Reservation,
+        started: Started,
+    ) -> tuple[Instant | None, bool]:
+        """When the row is due again (None = it is settled or held), and whether MAIL was reached."""
+        began = self._clock.monotonic()
+
+        def on_slow() -> None:
+            world.leave_slots(held)
+            self._watches[row.number] = group.create_task(self._watch(world, row.number))
+
+        relay_id = world.relay.relay.id
+        mailbox = world.mailbox.mailbox
+        ended = await self._attempts.run(started, mailbox, self._pools[relay_id], on_slow)
+        if ended.stopped is not None:
+            self._account.stopped(started, ended.stopped)
+            is_waiting = ended.stopped.state in WAITING
+            return (self._clock.now() if is_waiting else None), True
+        if ended.fault is not None:
+            self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
+        outcome = self._outcome(world, held, started, ended)
+        state = await self._keep(outcome)
+        took = timedelta(microseconds=self._clock.monotonic() - began)
+        self._account.ended(started, outcome, state, took)
+        return (outcome.due_at if state in WAITING else None), ended.reached_mail
+
+    def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
+        give_back = () if ended.reached_mail else _buckets(world, held)
+        return self._judge.outcome(world, held, started, ended, give_back)
+
+    async def _keep(self, outcome: Outcome) -> DeliveryState:
+        """Store an outcome, however long that takes; the state that it came to."""
+        self._backlog.begin(outcome.number)
+        try:
+            while True:
+                try:
+                    return await self._store.finish(outcome)
+                except StoreBroken:
+                    raise
+                except StoreError as problem:
+                    self._backlog.refused(outcome.number)
+                    self._account.store_refused(problem)
+                    await self._clock.sleep(STORE_AGAIN_S)
+        finally:
+            self._backlog.end(outcome.number)
+
+    async def _watch(self, world: World, number: int) -> None:
+        """Tell the storm guard that a final reply is awaited for more than a minute."""
+        await self._clock.sleep(LONG_AFTER_SLOW_S)
+        self._judge.waits_long(world, number)
+
+
+def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:
+    """The stored minutes in which this start counts: only where a bound looks back at them."""
+    mailbox, relay = world.mailbox, world.relay
+    found = []
+    if mailbox.meter.minute is not None or mailbox.meter.day is not None:
+        found.append(Bucket(f"m:{mailbox.mailbox.id}", held.minute, held.lane))
+    if relay.meter.minute is not None or relay.meter.day is not None:
+        found.append(Bucket(f"r:{relay.relay.id}", held.minute, held.lane))
+    return tuple(found)
+
+
+def _pace_at(world: World, now: Moment) -> tuple[tuple[str, Instant], ...]:
+    """Where the pace per second stands, so that a restart gives no second burst."""
+    found = []
+    if world.mailbox.meter.second is not None:
+        tat = world.mailbox.meter.second.tat
+        found.append((f"m:{world.mailbox.mailbox.id}", now.when(tat)))
+    if world.relay.meter.second is not None:
+        found.append((f"r:{world.relay.relay.id}", now.when(world.relay.meter.second.tat)))
+    return tuple(found)

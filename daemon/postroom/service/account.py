@@ -1,0 +1,97 @@
+"""Leads what the loop and acceptance decide to the decision log and to the signals."""
+
+from datetime import timedelta
+
+from postroom.core.admit import Wait
+from postroom.core.breaker import Breaker
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.ops.chronicle import Chronicle
+from postroom.ops.decisions import Decisions
+from postroom.ops.logwords import Scope
+from postroom.ops.signals import Signals
+from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
+from postroom.ports.errors import RelayFault
+from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
+from postroom.ports.outbox import Intake
+
+
+class LoopAccount:
+    """Implements ports.account.Account."""
+
+    def __init__(self, decisions: Decisions, chronicle: Chronicle, signals: Signals) -> None:
+        self._decisions = decisions
+        self._chronicle = chronicle
+        self._signals = signals
+
+    def started(self, started: Started, row: WaitingRow, at: Instant) -> None:
+        """An attempt began."""
+        self._decisions.started(started)
+        self._signals.started(row, at)
+
+    def stopped(self, started: Started, stopped: MarkStopped) -> None:
+        """The mark said no."""
+        self._decisions.stopped(started, stopped)
+
+    def ended(
+        self, started: Started, outcome: Outcome, state: DeliveryState, took: timedelta
+    ) -> None:
+        """An attempt ended, and its outcome is stored."""
+        self._decisions.finished(started, outcome, state)
+        self._signals.finished(started, outcome, state, took)
+
+    def waited(self, mailbox_id: str, wait: Wait) -> None:
+        """A gate holds a mailbox back."""
+        self._decisions.waited(mailbox_id, wait)
+
+    def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
+        """A connection could not be made, or was lost."""
+        self._chronicle.relay_faulted(relay_id, fault)
+
+    def breaker_moved(self, scope: str, id_: str, before: Breaker, after: Breaker) -> None:
+        """A breaker moved."""
+        self._decisions.breaker_moved(Scope(scope), id_, before, after)
+        self._signals.breaker_stands(Scope(scope), id_, after)
+
+    def domain_paused(self, pause: DomainPause) -> None:
+        """A recipient domain is left alone."""
+        self._decisions.domain_paused(pause)
+
+    def expired(self, count: int) -> None:
+        """Waiting deliveries were given up."""
+        if count:
+            self._decisions.expired(count)
+
+    def store_refused(self, error: Exception) -> None:
+        """The store said no."""
+        self._chronicle.store_refused(error)
+
+
+class ToldIntake:
+    """An Intake whose decisions are told: ports.outbox.Intake around the store's own."""
+
+    def __init__(self, intake: Intake, decisions: Decisions, signals: Signals) -> None:
+        self._intake = intake
+        self._decisions = decisions
+        self._signals = signals
+
+    def reserve(self, jobs: int, deliveries: int, threads: int) -> tuple[int, int, int]:
+        """The first of so many numbers."""
+        return self._intake.reserve(jobs, deliveries, threads)
+
+    async def find_key(self, mailbox_id: str, key_hash: bytes) -> KnownKey | None:
+        """What a key stands for."""
+        return await self._intake.find_key(mailbox_id, key_hash)
+
+    async def accept(self, new: NewJob) -> AcceptResult:
+        """Store a job, and tell."""
+        result = await self._intake.accept(new)
+        match result:
+            case Accepted():
+                self._decisions.accepted(new, result)
+                self._signals.accepted(new.job.mailbox_id)
+            case Replayed():
+                self._decisions.replayed(new, result)
+            case _:
+                pass
+        return result

@@ -1,0 +1,125 @@
+"""The daemon's life: open and recover the store, join the parts, answer, deliver, drain, close.
+
+Order matters: recovery comes before READY and before the socket answers; the lock on the state directory before the
+socket; at the end the API first, then what is under way, then the relays, then the store.
+"""
+
+import asyncio
+import os
+import signal
+from datetime import timedelta
+from typing import Final
+
+from postroom import __version__
+from postroom.api.server import ApiServer
+from postroom.config.settings import Settings
+from postroom.core.instant import SECOND
+from postroom.ops.heartbeat import Heartbeat
+from postroom.ops.sockets import OwnSocket, bind_own_socket
+from postroom.ports.errors import StoreBroken
+from postroom.service.files import Files
+from postroom.service.housekeeping import Housekeeping
+from postroom.service.joined import Joined, join
+from postroom.service.tools import Tools
+from postroom.store.sqlite.outbox import Outbox, open_outbox
+
+
+_LAST_WORDS: Final = timedelta(seconds=5)  # for what was interrupted to be stored
+_NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd this often
+
+
+class Daemon:
+    """One run."""
+
+    def __init__(self, settings: Settings, tools: Tools) -> None:
+        self._settings = settings
+        self._tools = tools
+        self._stop = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Run until SIGTERM or SIGINT. Raises PostroomError when it can not start or not go on."""
+        began = self._tools.clock.monotonic()
+        settings, tools = self._settings, self._tools
+        state_dir = settings.daemon.state_dir
+        tools.chronicle.starting(__version__, os.getpid(), state_dir, len(settings.mailboxes))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._stop.set)
+        files = Files(state_dir, tools.clock)
+        async with open_outbox(state_dir, tools.clock, tools.entropy, files.spool.has) as outbox:
+            tools.chronicle.recovered(outbox.opened.recovered)
+            with files.opened(outbox.space):
+                async with asyncio.TaskGroup() as group:
+                    joined = await join(settings, tools, outbox, files, group)
+                    await self._live(outbox, joined, group, began)
+
+    async def _live(
+        self, outbox: Outbox, joined: Joined, group: asyncio.TaskGroup, began: int
+    ) -> None:
+        tools = self._tools
+        server = ApiServer(joined.api)
+        own = self._bind()
+        helpers = [
+            group.create_task(self._fail_with(outbox)),
+            group.create_task(self._heartbeat(outbox, joined).run()),
+            group.create_task(Housekeeping(self._settings, tools, outbox, joined.staging).run()),
+        ]
+        loop = group.create_task(joined.dispatcher.run())
+        try:
+            await server.start(tools.sockets or (own.socket,) if own else tools.sockets)
+            took = timedelta(microseconds=tools.clock.monotonic() - began)
+            tools.supervisor.ready(f"{len(self._settings.mailboxes)} mailboxes")
+            tools.chronicle.ready(took)
+            await self._stop.wait()
+            await self._drain(server, joined, loop)
+        finally:
+            await server.close()
+            for helper in helpers:
+                helper.cancel()
+            await joined.way.close()
+            if own is not None:
+                own.remove()
+
+    def _bind(self) -> OwnSocket | None:
+        if self._tools.sockets:
+            return None
+        api = self._settings.api
+        return bind_own_socket(api.socket, api.mode, api.group)
+
+    async def _drain(self, server: ApiServer, joined: Joined, loop: asyncio.Task[None]) -> None:
+        """Take nothing more, let what is under way end, interrupt what has not ended in time."""
+        tools, limit = self._tools, self._settings.daemon.drain
+        began = tools.clock.monotonic()
+        tools.supervisor.stopping("draining")
+        tools.chronicle.draining("signal", joined.way.under_way, limit)
+        await server.drain()
+        joined.dispatcher.drain()
+        end = began + limit.total_seconds() * SECOND
+        while not loop.done() and (left := end - tools.clock.monotonic()) > 0:
+            tools.supervisor.extend(_NOTICE + _LAST_WORDS)
+            await asyncio.wait([loop], timeout=min(left / SECOND, _NOTICE.total_seconds()))
+        left_under_way = joined.way.under_way
+        if not loop.done():
+            joined.dispatcher.interrupt()
+            await asyncio.wait([loop], timeout=_LAST_WORDS.total_seconds())
+            loop.cancel()
+        took = timedelta(microseconds=tools.clock.monotonic() - began)
+        tools.chronicle.stopped(left_under_way, took)
+
+    def _heartbeat(self, outbox: Outbox, joined: Joined) -> Heartbeat:
+        async def is_well() -> bool:
+            await outbox.database.probe()
+            return True
+
+        return Heartbeat(
+            self._tools.clock,
+            self._tools.supervisor,
+            is_well=is_well,
+            on_lag=joined.signals.loop_lagged,
+            on_withheld=self._tools.chronicle.watchdog_withheld,
+        )
+
+    async def _fail_with(self, outbox: Outbox) -> None:
+        """End the daemon when the store can not be trusted any more."""
+        await outbox.database.wait_broken()
+        message = "the store can not be written any more"
+        raise StoreBroken(message)

@@ -1,0 +1,37 @@
+"""The files of the daemon: the spool, and the threads that read and write for attachments alone."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from postroom.outbound.spool import Spool
+from postroom.ports.host import Clock
+from postroom.store.sqlite.space import Space
+
+
+_THREADS: Final = 4  # two cores, and disks that wait
+
+
+class Files:
+    """The spool and its threads. Until `opened`, the spool only answers what it has."""
+
+    def __init__(self, state_dir: Path, clock: Clock) -> None:
+        self._space: Space | None = None
+        self.spool = Spool(state_dir, clock, self._check_room)
+        self.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="files")
+
+    @contextmanager
+    def opened(self, space: Space) -> Iterator[None]:
+        """Ready for files until the end of the block, as long as there is space."""
+        self._space = space
+        self.spool.open()
+        try:
+            yield
+        finally:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _check_room(self) -> None:
+        if self._space is not None:
+            self._space.check()

@@ -1,0 +1,51 @@
+"""What is done now and then: what age takes, and the write-ahead log cut short. Seldom, so that idle stays idle."""
+
+from datetime import timedelta
+from typing import Final
+
+from postroom.config.settings import Settings
+from postroom.outbound.staging import SpoolStaging
+from postroom.ports.errors import StoreBroken, StoreError
+from postroom.service.tools import Tools
+from postroom.store.sqlite.outbox import Outbox
+from postroom.store.sqlite.retention import Kept, SqliteRetention
+
+
+_EVERY: Final = timedelta(minutes=15)
+_AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
+
+
+class Housekeeping:
+    """Runs until it is cancelled."""
+
+    def __init__(
+        self, settings: Settings, tools: Tools, outbox: Outbox, staging: SpoolStaging
+    ) -> None:
+        kept = settings.retention
+        self._tools = tools
+        self._outbox = outbox
+        self._retention = SqliteRetention(
+            outbox.database,
+            Kept(sent=kept.sent, failed=kept.failed, events=kept.events, staged=kept.staged),
+            staging.remove,
+        )
+
+    async def run(self) -> None:
+        """Do it every quarter of an hour."""
+        wait = _AT_FIRST
+        while True:
+            await self._tools.clock.sleep(wait.total_seconds())
+            await self._once()
+            wait = _EVERY
+
+    async def _once(self) -> None:
+        try:
+            taken = await self._retention.run(self._tools.clock.now())
+            await self._outbox.keep()
+        except StoreBroken:
+            raise
+        except StoreError as error:
+            self._tools.chronicle.store_refused(error)
+            return
+        if taken.jobs or taken.events or taken.files:
+            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.files)

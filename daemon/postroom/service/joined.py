@@ -1,0 +1,124 @@
+"""All parts of a running daemon, joined over an open store."""
+
+import asyncio
+import socket
+from dataclasses import dataclass
+
+from postroom import __version__
+from postroom.api.parts import Parts
+from postroom.api.tasks import Kept
+from postroom.config.settings import Settings
+from postroom.core.instant import Moment
+from postroom.core.world import Host
+from postroom.ops.depth import Depth, Settled
+from postroom.ops.host import find_host_name
+from postroom.ops.signals import Signals
+from postroom.ops.sockets import find_peer
+from postroom.outbound.attempt import Attempts
+from postroom.outbound.backlog import Backlog
+from postroom.outbound.compose import SpoolComposer, StoredMessages
+from postroom.outbound.dispatch import Dispatcher
+from postroom.outbound.flight import Flights
+from postroom.outbound.judge import Judge
+from postroom.outbound.pool import Pool
+from postroom.outbound.staging import SpoolStaging, StagingParts
+from postroom.outbound.submit import JobSubmitter, SubmitParts
+from postroom.service.account import LoopAccount, ToldIntake
+from postroom.service.files import Files
+from postroom.service.tools import Tools
+from postroom.service.views import LoopView, SignalsView
+from postroom.service.way import Way
+from postroom.service.worlds import build_worlds
+from postroom.store.sqlite.outbox import Outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What the daemon's life needs of its parts."""
+
+    api: Parts
+    dispatcher: Dispatcher
+    staging: SpoolStaging
+    signals: Signals
+    way: Way
+
+
+async def join(
+    settings: Settings, tools: Tools, outbox: Outbox, files: Files, group: asyncio.TaskGroup
+) -> Joined:
+    """Build the parts over a recovered store; nothing runs yet. `group` is for work that outlives its caller."""
+    clock = tools.clock
+    await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
+    depth = Depth(await outbox.reader.count_by_state())
+    settled, signals = Settled(outbox.reader), Signals()
+    staging = SpoolStaging(
+        StagingParts(
+            spool=files.spool,
+            executor=files.executor,
+            reader=outbox.reader,
+            admin=outbox.admin,
+            clock=clock,
+            entropy=tools.entropy,
+        )
+    )
+    composer = SpoolComposer(files.spool, files.executor)
+    submitter = JobSubmitter(
+        SubmitParts(
+            intake=ToldIntake(outbox.intake, tools.decisions, signals),
+            staging=staging,
+            mailboxes=settings.mailboxes,
+            clock=clock,
+            entropy=tools.entropy,
+            depth=depth.depth,
+            find_job=outbox.reader.find_job,
+        )
+    )
+    host = Host(settings.daemon.slots)
+    worlds = build_worlds(
+        settings.mailboxes,
+        settings.relays,
+        await outbox.loop.load(),
+        host,
+        Moment(clock.now(), clock.monotonic()),
+    )
+    pools = {id_: Pool(relay, find_host_name()) for id_, relay in settings.relays.items()}
+    way = Way(host, worlds, pools)
+    dispatcher = _dispatcher(tools, outbox, composer, signals, way)
+    for observer in (depth, signals, dispatcher, settled):
+        outbox.database.watch(observer)
+    parts = Parts(
+        submitter=submitter,
+        reader=outbox.reader,
+        admin=outbox.admin,
+        uploads=staging,
+        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
+        signals=SignalsView(outbox, depth, signals, way, clock),
+        messages=StoredMessages(outbox.reader, composer, clock),
+        mailboxes=settings.mailboxes,
+        clock=clock,
+        kept=Kept(group),
+        principal=_principal,
+        on_fault=tools.chronicle.request_failed,
+        version=__version__,
+    )
+    return Joined(parts, dispatcher, staging, signals, way)
+
+
+def _dispatcher(
+    tools: Tools,
+    outbox: Outbox,
+    composer: SpoolComposer,
+    signals: Signals,
+    way: Way,
+) -> Dispatcher:
+    clock = tools.clock
+    account = LoopAccount(tools.decisions, tools.chronicle, signals)
+    judge = Judge(account, clock, tools.entropy)
+    attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
+    flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)
+    return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+
+
+def _principal(connection: socket.socket) -> int | None:
+    peer = find_peer(connection)
+    return None if peer is None else peer.uid

@@ -1,0 +1,100 @@
+"""`postroom run`: from settings to an exit code (sysexits)."""
+
+import asyncio
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from postroom.config.loading import load
+from postroom.config.settings import Settings
+from postroom.ops.chronicle import Chronicle, lead_library_logs
+from postroom.ops.decisions import Decisions
+from postroom.ops.host import SystemClock, SystemEntropy
+from postroom.ops.logbook import Logbook
+from postroom.ops.supervisor import find_supervisor, take_sockets
+from postroom.ops.throttle import Throttle
+from postroom.ports.errors import (
+    AlreadyRunning,
+    ConfigError,
+    PostroomError,
+    StateRefused,
+    StoreBroken,
+    StoreError,
+)
+from postroom.service.daemon import Daemon
+from postroom.service.tools import Tools
+
+
+_EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
+    (AlreadyRunning, os.EX_TEMPFAIL),
+    (StateRefused, os.EX_CONFIG),
+    (ConfigError, os.EX_CONFIG),
+    (StoreBroken, os.EX_IOERR),
+    (StoreError, os.EX_IOERR),
+)
+
+
+def run(config: Path) -> int:
+    """Run the daemon until it is told to stop; its exit code.
+
+    Raises: ConfigError when the settings are wrong: nothing was started.
+    """
+    settings = load(config)
+    tools = _tools(settings)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(Daemon(settings, tools).serve())
+    except PostroomError as error:
+        return _exit_code([error], tools.chronicle)
+    except BaseExceptionGroup as group:
+        ours, others = group.split(PostroomError)
+        if others is not None or ours is None:
+            raise
+        return _exit_code(_leaves(ours), tools.chronicle)
+    return os.EX_OK
+
+
+def _tools(settings: Settings) -> Tools:
+    clock = SystemClock()
+    book = Logbook(
+        sys.stderr, clock, settings.daemon.log_level, settings.daemon.log_format, os.environ
+    )
+    chronicle = Chronicle(book, Throttle(clock))
+    lead_library_logs(chronicle)
+    return Tools(
+        clock=clock,
+        entropy=SystemEntropy(),
+        decisions=Decisions(book, Throttle(clock)),
+        chronicle=chronicle,
+        supervisor=find_supervisor(os.environ),
+        sockets=take_sockets(os.environ).get("api", ()),
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The loop of uvloop where it is installed (the extra `uvloop`), else asyncio's own."""
+    if importlib.util.find_spec("uvloop") is None:
+        return None
+    import uvloop  # noqa: PLC0415 - an extra
+
+    return uvloop.new_event_loop
+
+
+def _exit_code(errors: Sequence[BaseException], chronicle: Chronicle) -> int:
+    """The code of the first kind in the table that happened; every one of them is told."""
+    for error in errors:
+        chronicle.failed(error)
+    for kind, code in _EXITS:
+        if any(isinstance(error, kind) for error in errors):
+            return code
+    return os.EX_SOFTWARE
+
+
+def _leaves(group: BaseExceptionGroup[PostroomError]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found

@@ -1,0 +1,196 @@
+"""The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from postroom import __version__
+from postroom.core.admit import Finding
+from postroom.core.breaker import Breaker
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.record import DeliveryRecord, JobRecord
+from postroom.core.world import World
+from postroom.ops.depth import Depth, Settled
+from postroom.ops.host import find_host_name
+from postroom.ops.logwords import Scope
+from postroom.ops.metrics import Picture, StoreFigures, metrics_text
+from postroom.ops.signals import Signals
+from postroom.outbound.check import check_mailbox
+from postroom.outbound.dispatch import Dispatcher
+from postroom.ports.desk import Reader
+from postroom.ports.errors import StoreError
+from postroom.ports.host import Clock
+from postroom.ports.loop import (
+    BreakerView,
+    CheckLine,
+    Explanation,
+    GateReport,
+    GateVerdict,
+    Readiness,
+    Stats,
+)
+from postroom.ports.looping import WaitingRow
+from postroom.service.way import Way
+from postroom.store.sqlite.outbox import Outbox
+
+
+_STORE_ANSWERS_S: Final = 5.0
+
+SUSPECT_AFTER: Final = 2  # crash recoveries that found it under way (CONTRACT §2)
+
+_EXPLAINED: Final = frozenset(
+    {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
+)
+
+
+class LoopView:
+    """Implements ports.loop.Loop."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        dispatcher: Dispatcher,
+        settled: Settled,
+        worlds: Mapping[str, World],
+        clock: Clock,
+    ) -> None:
+        self._reader = reader
+        self._dispatcher = dispatcher
+        self._settled = settled
+        self._worlds = worlds
+        self._clock = clock
+
+    async def explain(self, number: int) -> Explanation | None:
+        """The gates of a delivery that waits or is held; of any other only its state."""
+        delivery = await self._reader.find_delivery(number)
+        if delivery is None:
+            return None
+        if delivery.state not in _EXPLAINED or delivery.due_at is None:
+            return Explanation(delivery.state, (), None)
+        findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
+        gates = tuple(_report(finding) for finding in findings)
+        return Explanation(delivery.state, gates, _earliest(findings, self._clock.now()))
+
+    async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
+        """The job once it is settled, or as it stands after `timeout_s`."""
+        return await self._settled.wait(number, timeout_s)
+
+    async def check(self, mailbox_id: str) -> tuple[CheckLine, ...]:
+        """Try the way out of a mailbox, up to RSET."""
+        world = self._worlds[mailbox_id]
+        mailbox: Mailbox = world.mailbox.mailbox
+        relay: Relay = world.relay.relay
+        return await check_mailbox(relay, mailbox.address, find_host_name())
+
+    def find_breakers(self, mailbox_id: str) -> tuple[BreakerView, BreakerView] | None:
+        """The breaker of a mailbox, and that of its relay."""
+        world = self._worlds.get(mailbox_id)
+        if world is None:
+            return None
+        return _breaker(world.mailbox.breaker), _breaker(world.relay.breaker)
+
+
+class SignalsView:
+    """Implements ports.loop.Signals."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        depth: Depth,
+        signals: Signals,
+        way: Way,
+        clock: Clock,
+    ) -> None:
+        self._outbox = outbox
+        self._depth = depth
+        self._signals = signals
+        self._way = way
+        self._clock = clock
+        self._started_at = clock.now()
+
+    async def stats(self) -> Stats:
+        """Depth, wait and outcomes as of now."""
+        now = self._clock.now()
+        return Stats(
+            at=now,
+            started_at=self._started_at,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
+            depth=self._depth.counts(),
+            oldest_due=await self._outbox.reader.oldest_due(now),
+            outcomes=self._signals.words(),
+        )
+
+    async def metrics_text(self) -> str:
+        """The same and more for Prometheus."""
+        now = self._clock.now()
+        for world in self._way.worlds.values():
+            mailbox, relay = world.mailbox, world.relay
+            self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
+            self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
+        writer = self._outbox.database.stats()
+        picture = Picture(
+            at=now,
+            version=__version__,
+            in_flight=self._way.under_way,
+            slots=self._way.host.slots,
+            depth=self._depth.counts(),
+            oldest_due=await self._outbox.reader.oldest_due(now),
+            connections={id_: pool.connections for id_, pool in self._way.pools.items()},
+            store=StoreFigures(
+                commits=writer.commits,
+                units=writer.units,
+                busy=timedelta(microseconds=writer.busy),
+                waiting=writer.waiting,
+            ),
+        )
+        return metrics_text(self._signals, picture)
+
+    async def readiness(self) -> Readiness:
+        """Whether the store answers: recovery is done before anybody can ask."""
+        try:
+            async with asyncio.timeout(_STORE_ANSWERS_S):
+                await self._outbox.database.probe()
+        except (StoreError, TimeoutError):
+            return Readiness(is_ready=False, detail="the store does not answer")
+        return Readiness(is_ready=True, detail="")
+
+
+def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
+    return WaitingRow(
+        number=delivery.number,
+        mailbox_id=delivery.mailbox_id,
+        lane=delivery.lane,
+        domain=delivery.domain,
+        due_at=due_at,
+        state=delivery.state,
+        not_after=delivery.not_after,
+        has_attachments=delivery.has_attachments,
+        is_suspect=delivery.crashes >= SUSPECT_AFTER,
+    )
+
+
+def _report(finding: Finding) -> GateReport:
+    return GateReport(
+        name=finding.gate,
+        verdict=GateVerdict.PASSED if finding.is_passed else GateVerdict.BLOCKED,
+        value=None if finding.value is None else str(finding.value),
+        threshold=None if finding.threshold is None else str(finding.threshold),
+        until=finding.until,
+    )
+
+
+def _earliest(findings: tuple[Finding, ...], now: Instant) -> Instant | None:
+    """When all gates are open as far as they can say; None when one of them can not."""
+    blocked = [finding.until for finding in findings if not finding.is_passed]
+    known = [until for until in blocked if until is not None]
+    if len(known) < len(blocked):
+        return None
+    return max(known, default=now)
+
+
+def _breaker(breaker: Breaker) -> BreakerView:
+    return BreakerView(breaker.state, breaker.reason, breaker.probe_at)

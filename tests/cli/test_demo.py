@@ -1,0 +1,121 @@
+"""What the demo says, and that it fails when something is not as promised."""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from postroom.cli import demo
+from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Mail, Relay
+from postroom.cli.demo_stage import Stage
+from postroom.cli.demo_watch import Watch
+from postroom.client import Client
+from support.cli_daemon import brief
+from support.fake_daemon import FakeDaemon, fake_daemon
+from support.fake_host import FakeHost
+
+
+START = datetime(2026, 11, 30, 7, tzinfo=UTC)
+
+
+def at(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+def step(after: str, seconds: float, **more: Any) -> dict[str, Any]:
+    """A row of history."""
+    row = {"from": "sending", "to": after, "at": at(seconds), "reason_code": None, "attempt": 1}
+    return {**row, "by": "loop", **more}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[FakeDaemon]:
+    with fake_daemon(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def watch(daemon: FakeDaemon) -> Watch:
+    host = FakeHost()
+    alive = SimpleNamespace(check_daemon=lambda: None)
+    alive.client = Client(str(daemon.socket), host=host)
+    alive.host = host
+    return Watch(cast("Stage", alive), START)
+
+
+def test_every_step_is_shown_once_with_its_reason(
+    daemon: FakeDaemon, watch: Watch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away = step("retry_scheduled", 0.1, reply_code=451, reply_text="Try again later")
+    sent = step("sent", 1.2, reply_code=250, reply_text="Ok\x1b[2J", attempt=2)
+    waits = brief(1, BUSY, "retry_scheduled", next_attempt_at=at(1.1), history=[away])
+    done = brief(1, BUSY, "sent", attempts=2, history=[away, step("sending", 1.1), sent])
+    daemon.on("GET /v1/deliveries/dlv_1", waits, waits, done)
+    gone = step("failed", 0.05, reply_code=550, enhanced_status="5.1.1", reply_text="User unknown")
+    daemon.on("GET /v1/deliveries/dlv_2", brief(2, DELETED, "failed", history=[gone]))
+    assert watch.until_settled(["dlv_1", "dlv_2"], until_s=10)
+    assert capsys.readouterr().out.splitlines() == [
+        "  0.05 s  old.manager@example.com  failed           refused for good, never tried again: 550 5.1.1 User unknown",
+        "  0.10 s  ops@example.com          retry_scheduled  451 Try again later; tried again in 1.0 s",
+        "  1.20 s  ops@example.com          sent             at try 2: 250 Ok\\x1b[2J",
+    ]
+
+
+def test_watching_ends_when_its_time_is_over(daemon: FakeDaemon, watch: Watch) -> None:
+    daemon.on("GET /v1/deliveries/dlv_1", brief(1, BUSY, "pending", history=[]))
+    assert not watch.until_settled(["dlv_1"], until_s=1)
+
+
+BOOK = hashlib.sha256(b"region,sum\nnorth,1200\nsouth,950\n").hexdigest()
+
+
+def held(letters: int = 24, *, code_at: int = 3, book: str = BOOK) -> Relay:
+    """A relay that holds what it should hold, or not quite."""
+    relay = Relay()
+    people = ("finance@example.com", BUSY, CUT_OFF)
+    relay.mails = [Mail(who, "Sales report, September 2026", book) for who in people]
+    relay.mails += [Mail(f"reader{n}@c.example", "Our autumn letter", None) for n in range(letters)]
+    relay.mails.insert(code_at, Mail("ann@customer.example", "Your sign-in code", None))
+    relay.tries = {"finance@example.com": 1, BUSY: 3, DELETED: 1, CUT_OFF: 2}
+    return relay
+
+
+AGAIN = {"queued": 0, "already": 4, "more": 0}
+
+
+@pytest.mark.parametrize(
+    ("relay", "again", "is_settled", "code"),
+    [
+        (held(), AGAIN, True, 0),
+        (held(), AGAIN, False, 70),
+        (held(), {**AGAIN, "more": 3}, True, 70),
+        (held(), {**AGAIN, "queued": 4}, True, 70),
+        (held(23), AGAIN, True, 70),
+        (held(25), AGAIN, True, 70),
+        (held(code_at=27), AGAIN, True, 70),
+        (held(book="0" * 64), AGAIN, True, 70),
+    ],
+    ids=[
+        "as promised",
+        "not settled",
+        "sent twice",
+        "queued again",
+        "a letter lost",
+        "a letter too many",
+        "the code came last",
+        "another attachment",
+    ],
+)
+def test_it_fails_when_something_is_not_as_promised(
+    relay: Relay,
+    again: dict[str, int],
+    is_settled: bool,  # noqa: FBT001 - a column of the table
+    code: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert demo._conclude(demo._promises(relay, again, is_settled=is_settled)) == code
+    assert ("failed  " in capsys.readouterr().out) == bool(code)

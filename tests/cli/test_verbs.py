@@ -1,0 +1,396 @@
+"""Every verb of the command line, against a small daemon: what it prints, asks and exits with."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from postroom.cli.__main__ import main, root
+from support.cli_daemon import JOB, brief, page, teach
+from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
+
+
+GOLDEN = Path(__file__).parent / "golden"
+SEND = ["send", "--mailbox", "support", "--to", "ann@example.com", "--subject", "Hi", "--text", "x"]
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDaemon]:
+    with fake_daemon(tmp_path) as running:
+        teach(running)
+        monkeypatch.setenv("POSTROOM_SOCKET", str(running.socket))
+        yield running
+
+
+VERBS = [
+    ("status", ["status"], 0),
+    ("status-job", ["status", "job_1"], 75),
+    ("jobs", ["jobs"], 0),
+    ("show-job", ["show", "job_1"], 0),
+    ("show-delivery", ["show", "dlv_3"], 0),
+    ("cancel", ["cancel", "job_1"], 69),
+    ("retry", ["retry", "dlv_3"], 0),
+    ("retry-job", ["retry", "job_1"], 0),
+    ("retry-all", ["retry", "--reason", "recipient.unknown", "--yes"], 0),
+    ("resolve", ["resolve", "dlv_3", "--as", "sent"], 0),
+    ("explain", ["explain", "job_1"], 0),
+    ("dead-letters", ["dead-letters", "--since", "24h"], 1),
+    ("events", ["events"], 0),
+    ("mailboxes", ["mailboxes"], 0),
+    ("mailboxes-check", ["mailboxes", "check", "support"], 69),
+    ("mailboxes-pause", ["mailboxes", "pause", "support", "--reason", "moving"], 0),
+    ("mailboxes-resume", ["mailboxes", "resume", "support"], 0),
+    ("suppressions", ["suppressions", "list"], 0),
+    ("suppressions-add", ["suppressions", "add", "gone@example.com"], 0),
+    ("suppressions-remove", ["suppressions", "remove", "gone@example.com"], 0),
+    ("stats", ["stats"], 0),
+    ("send", SEND, 0),
+    ("send-wait", [*SEND, "--wait", "--timeout", "0"], 75),
+]
+
+
+@pytest.mark.parametrize(("name", "argv", "code"), VERBS, ids=[row[0] for row in VERBS])
+def test_a_verb_prints_for_people(
+    name: str,
+    argv: list[str],
+    code: int,
+    daemon: FakeDaemon,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(argv) == code
+    said = capsys.readouterr()
+    printed = f"{said.out}--- talk\n{said.err}".replace(str(daemon.socket), "SOCKET")
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("POSTROOM_GOLDEN") == "write":
+        golden.write_text(printed, "utf-8")
+    assert printed == golden.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("name", "argv", "code"), VERBS, ids=[row[0] for row in VERBS])
+def test_a_verb_prints_one_json_document_for_programs(
+    name: str,
+    argv: list[str],
+    code: int,
+    daemon: FakeDaemon,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*argv, "--json"]) == code
+    out = capsys.readouterr().out
+    assert isinstance(json.loads(out), dict)
+    assert out.isascii()
+    assert not set(out) & set(map(chr, range(32))) - {"\n"}
+
+
+@pytest.mark.parametrize(("name", "argv", "code"), VERBS, ids=[row[0] for row in VERBS])
+def test_nothing_that_a_stranger_wrote_reaches_the_terminal_as_it_is(
+    name: str,
+    argv: list[str],
+    code: int,
+    daemon: FakeDaemon,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(argv)
+    said = capsys.readouterr()
+    assert not set(said.out + said.err) & {"\x1b", "\r", "\x07", "\u202e"}
+
+
+def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from _commands(one, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(_commands(root, ())), ids=lambda path: " ".join(path) or "-")
+def test_every_verb_explains_itself(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*path, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Usage: {' '.join(('postroom', *path))}")
+    assert len(out.splitlines()) > 4
+
+
+def test_the_verbs_are_those_of_the_contract() -> None:
+    verbs = "run demo send status jobs show cancel retry resolve explain dead-letters events mailboxes suppressions stats config"
+    assert set(root.commands) == set(verbs.split())
+
+
+@pytest.mark.parametrize(
+    "verb", ["selftest", "backup", "restore", "doctor", "top", "reload", "mcp", "thread"]
+)
+def test_a_verb_of_a_later_version_does_not_exist(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb]) == 64
+    assert "No such command" in capsys.readouterr().err
+
+
+def job(*states: str, **more: object) -> dict[str, object]:
+    """A job with one delivery in each of these states."""
+    found = [brief(n, f"r{n}@example.com", state) for n, state in enumerate(states)]
+    return {**JOB, "deliveries": found, **more}
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [
+        (["sent"], 0),
+        (["sent", "sent"], 0),
+        (["failed"], 69),
+        (["sent", "failed"], 69),
+        (["cancelled"], 69),
+        (["skipped", "sent"], 69),
+        (["uncertain"], 75),
+        (["sent", "uncertain"], 75),
+        (["pending"], 75),
+        (["sent", "retry_scheduled"], 75),
+        (["held", "failed"], 75),
+        (["sending"], 75),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else str(value),
+)
+def test_waiting_for_a_mail_exits_with_what_became_of_it(
+    states: list[str], code: int, daemon: FakeDaemon
+) -> None:
+    daemon.on("GET /v1/jobs/job_1", job(*states))
+    assert main([*SEND, "--wait", "--timeout", "0"]) == code
+    assert main(["status", "job_1"]) == code
+
+
+def test_a_job_of_which_only_its_key_is_left_exits_with_how_it_ended(daemon: FakeDaemon) -> None:
+    for status, code in (("completed", 0), ("failed", 69)):
+        daemon.on("POST /v1/jobs", job(expired=True, status=status, deduplicated=True))
+        assert main([*SEND, "--wait"]) == code
+
+
+REFUSALS: list[tuple[str, Say, int]] = [
+    (
+        "wrong field",
+        problem(422, "invalid", "2 faults", errors=[{"pointer": "/to/0", "detail": "bad"}]),
+        65,
+    ),
+    (
+        "no such mailbox",
+        problem(422, "unknown_mailbox", "?", errors=[{"pointer": "/mailbox_id", "detail": "?"}]),
+        67,
+    ),
+    ("not JSON", problem(400, "not_json", "?"), 65),
+    ("too large", problem(413, "too_large", "?"), 65),
+    ("not allowed", problem(403, "denied", "?"), 77),
+    ("no such thing", problem(404, "not_found", "?"), 69),
+    ("wrong state", problem(409, "wrong_state", "?"), 69),
+    ("log reset", problem(410, "log_reset", "?"), 69),
+    ("full", problem(507, "storage_full", "?", retry_after_s=90), 75),
+    ("store away", problem(503, "store_unavailable", "?", retry_after_s=90), 75),
+    ("a bug there", problem(500, "internal", "?"), 70),
+    ("no daemon of ours", Say(200, b"<html>"), 76),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
+)
+def test_a_refusal_says_what_why_and_what_to_do(
+    answer: Say, code: int, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("POST /v1/jobs", answer)
+    assert main(SEND) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("postroom: ")
+    if answer.status >= 400:
+        assert "What to do: Do it otherwise." in said.err
+        for error in answer.body.get("errors", []):
+            assert f"  {error['pointer']}: {error['detail']}" in said.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["send"],
+        ["send", "--mailbox", "support", "--subject", "x", "--text", "y", "--text-file", "-"],
+        [*SEND, "--send-at", "tomorrow"],
+        [*SEND, "--header", "no colon"],
+        [*SEND, "--attach", "/nonexistent"],
+        ["retry"],
+        ["retry", "dlv_3", "--mailbox", "support"],
+        ["resolve", "dlv_3"],
+        ["resolve", "dlv_3", "--as", "maybe"],
+        ["show", "job_1", "--raw"],
+        ["dead-letters", "--since", "yesterday"],
+        ["status", "--config", "/nonexistent"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_64_and_asks_nothing_of_anyone(
+    argv: list[str], daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 64
+    assert "Error: " in capsys.readouterr().err
+    assert not [asked for asked in daemon.asked if asked.method == "POST"]
+
+
+def test_all_that_was_typed_becomes_one_job(daemon: FakeDaemon, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF")
+    (tmp_path / "x.html").write_text("<p>Hällo</p>", "utf-8")
+    typed = f"""--cc Bob_B<bob@example.com> --bcc eve@example.com --reply-to desk@example.com
+        --html-file {tmp_path}/x.html --attach {tmp_path}/a.pdf --path {tmp_path}/b.csv --pin --priority high
+        --send-at 2026-12-01T08:00:00+01:00 --key k1 --conversation conv_1 --header X-Report:1 --metadata run=7
+        --on-duplicate merge --copies individual --trace t1 --not-after 2026-12-02T00:00:00Z"""
+    assert main([*SEND, *typed.split()]) == 0
+    staged, posted = daemon.asked
+    assert (staged.body, staged.headers["content-type"]) == (b"%PDF", "application/pdf")
+    assert posted.json == {
+        "mailbox_id": "support",
+        "to": ["ann@example.com"],
+        "cc": [{"address": "bob@example.com", "name": "Bob_B"}],
+        "bcc": ["eve@example.com"],
+        "reply_to": ["desk@example.com"],
+        "subject": "Hi",
+        "text": "x",
+        "html": "<p>Hällo</p>",
+        "headers": {"X-Report": "1"},
+        "metadata": {"run": "7"},
+        "conversation_id": "conv_1",
+        "trace_id": "t1",
+        "idempotency_key": "k1",
+        "copies": "individual",
+        "priority": "high",
+        "send_at": "2026-12-01T07:00:00.000000Z",
+        "not_after": "2026-12-02T00:00:00.000000Z",
+        "on_duplicate": "merge",
+        "attachments": [{"ref": "att_1"}, {"path": f"{tmp_path}/b.csv", "pin": True}],
+    }
+
+
+class Stdin(io.TextIOWrapper):
+    """Standard input with these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", [["--text", "-"], ["--text-file", "-"], []], ids=" ".join)
+def test_the_text_may_come_from_standard_input(
+    option: list[str], daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin("Grüße\n".encode()))
+    assert main([*SEND[:-2], *option]) == 0
+    assert daemon.asked[0].json["text"] == "Grüße\n"
+
+
+def test_text_that_is_not_utf8_is_refused_here(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"\xff"))
+    assert main([*SEND[:-2], "--text", "-"]) == 64
+    assert daemon.asked == []
+
+
+def test_a_merge_says_who_had_it_already(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("POST /v1/jobs", {**JOB, "queued": 1, "already": 4})
+    assert main(SEND) == 0
+    assert capsys.readouterr() == ("job_1\n", "Queued for 1; 4 had it already.\n")
+
+
+def test_the_message_itself_is_written_as_it_is(
+    daemon: FakeDaemon, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["show", "dlv_3", "--raw"]) == 0
+    assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
+
+
+def test_no_dead_letters_is_no_news(daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon.on("GET /v1/dead-letters", page())
+    assert main(["dead-letters"]) == 0
+    assert capsys.readouterr() == ("", "No dead letters.\n")
+
+
+def test_a_long_list_is_cut_and_says_so(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("GET /v1/jobs", page(*([JOB] * 5)))
+    assert main(["jobs", "--limit", "3", "--json"]) == 0
+    said = capsys.readouterr()
+    assert len(json.loads(said.out)["items"]) == 3
+    assert "more than 3" in said.err
+
+
+def test_what_is_done_to_many_is_asked_about_first(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"n\n"))
+    assert main(["retry", "--mailbox", "support"]) == 130
+    (asked,) = daemon.asked
+    assert asked.json == {"filter": {"mailbox_id": "support"}, "dry_run": True}
+    assert "retry 4 deliveries?" in capsys.readouterr().err
+    assert main(["retry", "--mailbox", "support", "--dry-run", "--limit", "2"]) == 0
+    assert daemon.asked[-1].json == {**asked.json, "limit": 2}
+
+
+SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [
+    (
+        "before the verb",
+        lambda here: ["--socket", f"{here}/api.sock", "mailboxes", "check", "support"],
+    ),
+    ("within", lambda here: ["mailboxes", "--socket", f"{here}/api.sock", "check", "support"]),
+    ("after", lambda here: ["mailboxes", "check", "support", "--socket", f"{here}/api.sock"]),
+    (
+        "by the settings",
+        lambda here: ["mailboxes", "check", "support", "--config", f"{here}/p.toml"],
+    ),
+]
+
+
+@pytest.mark.parametrize("argv", [row[1] for row in SOCKETS], ids=[row[0] for row in SOCKETS])
+def test_the_socket_may_be_named_in_several_places(
+    argv: Callable[[Path], list[str]],
+    daemon: FakeDaemon,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("POSTROOM_SOCKET", "/nonexistent")
+    (tmp_path / "p.toml").write_text(f'[api]\nsocket = "{tmp_path}/api.sock"\n')
+    assert main(argv(tmp_path)) == 69
+    assert len(daemon.asked) == 1
+
+
+def test_a_lost_answer_tells_how_to_go_on(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.cli.send.HAND_OVER_S", 0.0)
+    daemon.on("POST /v1/deliveries/dlv_3/retry", HangUp())
+    assert main(["retry", "dlv_3"]) == 75
+    assert "the answer was lost" in capsys.readouterr().err
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    closed = os.fdopen(write, "w")
+    monkeypatch.setattr(sys, "stdout", closed)
+    assert main(["jobs"]) == 141
+    with contextlib.suppress(BrokenPipeError):
+        closed.close()
+
+
+def test_colour_is_left_out_where_it_is_not_wanted(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda stream, color: color is False)
+    main(["jobs"])
+    assert "\x1b[" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["jobs"])
+    assert "\x1b[" not in capsys.readouterr().out

@@ -1,0 +1,382 @@
+"""Every row of the field table: its limit, and the pointer of its problem."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.core.ids import Kind, encode_id
+from postroom.core.instant import SECOND, Instant
+from postroom.core.job import (
+    Address,
+    Attachment,
+    Copies,
+    Field,
+    Job,
+    PathAttachment,
+    Recipient,
+    StagedAttachment,
+)
+from postroom.core.jobfields import read_job
+from postroom.core.mailbox import Lane
+from support.mail import NOW, job, spec
+
+
+THREAD = encode_id(Kind.THREAD, 7)
+MANY = [f"r{n}@x.example" for n in range(1_001)]
+ATTACHMENT = {"path": "/srv/a"}
+
+
+def problems(**changes: object) -> set[str]:
+    """The pointers of all that is wrong."""
+    found = read_job(spec(**changes), now=NOW)
+    return set() if isinstance(found, Job) else {one.pointer for one in found}
+
+
+WRONG: dict[str, tuple[dict[str, object], str]] = {
+    "no mailbox": ({"mailbox_id": None}, "/mailbox_id"),
+    "a number for a mailbox": ({"mailbox_id": 1}, "/mailbox_id"),
+    "no recipient": ({"to": []}, "/to"),
+    "no recipient field": ({"to": None}, "/to"),
+    "recipients that are no list": ({"to": "ann@one.example"}, "/to"),
+    "a recipient that is a number": ({"cc": [1]}, "/cc/0"),
+    "a name without an address": ({"to": [{"name": "Ann"}]}, "/to/0/address"),
+    "an unknown field of an address": ({"to": [{"address": "a@x.example", "x": 1}]}, "/to/0/x"),
+    "a name with a line end": ({"to": [{"address": "a@x.example", "name": "a\nb"}]}, "/to/0/name"),
+    "1,001 recipients": ({"bcc": MANY, "to": None}, "/bcc"),
+    "1,001 recipients in two fields": ({"to": MANY[:1], "cc": MANY[1:]}, "/cc"),
+    "no subject": ({"subject": None}, "/subject"),
+    "a subject of 1,001": ({"subject": "x" * 1_001}, "/subject"),
+    "a subject with a line end": ({"subject": "x\r\nBcc: x@x.example"}, "/subject"),
+    "a subject with C1": ({"subject": "x\x85y"}, "/subject"),
+    "a subject with half a pair": ({"subject": "\udc80"}, "/subject"),
+    "no body": ({"text": None}, "/text"),
+    "a text of 512 KiB and one": ({"text": "é" * 262_144 + "x"}, "/text"),
+    "a text with NUL": ({"text": "a\0"}, "/text"),
+    "a text with half a pair": ({"text": "\ud800"}, "/text"),
+    "an html that is no string": ({"html": {}}, "/html"),
+    "an html of 512 KiB and one": ({"html": "x" * 524_289}, "/html"),
+    "unknown copies": ({"copies": "both"}, "/copies"),
+    "a conversation of 101": ({"to": MANY[:101], "copies": "conversation"}, "/copies"),
+    "a merged conversation": ({"copies": "conversation", "on_duplicate": "merge"}, "/copies"),
+    "a thread for two personal copies": (
+        {"to": MANY[:2], "copies": "individual", "thread_id": THREAD},
+        "/copies",
+    ),
+    "a thread for a merge": ({"thread_id": THREAD, "on_duplicate": "merge"}, "/copies"),
+    "a thread for 101": ({"thread_id": THREAD, "to": MANY[:101]}, "/copies"),
+    "51 attachments": ({"attachments": [ATTACHMENT] * 51}, "/attachments"),
+    "an attachment that is a string": ({"attachments": ["/srv/a"]}, "/attachments/0"),
+    "an attachment of nothing": ({"attachments": [{}]}, "/attachments/0"),
+    "an attachment of both": ({"attachments": [{"path": "/a", "ref": "att_1"}]}, "/attachments/0"),
+    "a relative path": ({"attachments": [{"path": "a"}]}, "/attachments/0/path"),
+    "a path with NUL": ({"attachments": [{"path": "/a\0"}]}, "/attachments/0/path"),
+    "a ref with a slash": ({"attachments": [{"ref": "../x"}]}, "/attachments/0/ref"),
+    "a pinned ref": ({"attachments": [{"ref": "att_1", "pin": True}]}, "/attachments/0/pin"),
+    "a pin that is a word": ({"attachments": [{"path": "/a", "pin": "no"}]}, "/attachments/0/pin"),
+    "an attachment by url": ({"attachments": [{"path": "/a", "url": "x"}]}, "/attachments/0/url"),
+    "a filename with a directory": (
+        {"attachments": [{**ATTACHMENT, "filename": "../x"}]},
+        "/attachments/0/filename",
+    ),
+    "a filename of dots": (
+        {"attachments": [{**ATTACHMENT, "filename": ".."}]},
+        "/attachments/0/filename",
+    ),
+    "a filename of 256": (
+        {"attachments": [{**ATTACHMENT, "filename": "x" * 256}]},
+        "/attachments/0/filename",
+    ),
+    "a filename with a line end": (
+        {"attachments": [{**ATTACHMENT, "filename": "a\nb"}]},
+        "/attachments/0/filename",
+    ),
+    "a type that is none": (
+        {"attachments": [{**ATTACHMENT, "content_type": "pdf"}]},
+        "/attachments/0/content_type",
+    ),
+    "a type with a line end": (
+        {"attachments": [{**ATTACHMENT, "content_type": 'a/b; c="\r\n"'}]},
+        "/attachments/0/content_type",
+    ),
+    "a multipart type": (
+        {"attachments": [{**ATTACHMENT, "content_type": "Multipart/mixed"}]},
+        "/attachments/0/content_type",
+    ),
+    "a message type": (
+        {"attachments": [{**ATTACHMENT, "content_type": "message/rfc822"}]},
+        "/attachments/0/content_type",
+    ),
+    "an inline that is a word": (
+        {"attachments": [{**ATTACHMENT, "inline": 1}]},
+        "/attachments/0/inline",
+    ),
+    "an id that is a number": (
+        {"attachments": [{**ATTACHMENT, "content_id": 1}]},
+        "/attachments/0/content_id",
+    ),
+    "an id with a space": (
+        {"attachments": [{**ATTACHMENT, "content_id": "a b"}]},
+        "/attachments/0/content_id",
+    ),
+    "an id with brackets inside": (
+        {"attachments": [{**ATTACHMENT, "content_id": "a>b"}]},
+        "/attachments/0/content_id",
+    ),
+    "headers that are a list": ({"headers": []}, "/headers"),
+    "101 headers": ({"headers": {f"X-{n}": "" for n in range(101)}}, "/headers"),
+    "headers over 16 KiB": ({"headers": {f"X-{n}": "ab " * 300 for n in range(20)}}, "/headers"),
+    "a header that is a number": ({"headers": {"X-A": 1}}, "/headers/X-A"),
+    "a header twice": ({"headers": {"X-A": "1", "x-a": "2"}}, "/headers/x-a"),
+    "a header with a line end": ({"headers": {"X-A": "a\r\nBcc: x@x.example"}}, "/headers/X-A"),
+    "a header name with a line end": ({"headers": {"X: y\r\nBcc": "x"}}, "/headers/X: y??Bcc"),
+    "a header name with a slash": ({"headers": {"X/~A ": "x"}}, "/headers/X~1~0A "),
+    "an empty header name": ({"headers": {"": "x"}}, "/headers/"),
+    "a header word of 901": ({"headers": {"X-A": "x" * 901}}, "/headers/X-A"),
+    "21 reply addresses": ({"reply_to": MANY[:21]}, "/reply_to"),
+    "a reply address that is none": ({"reply_to": ["x"]}, "/reply_to/0"),
+    "metadata that is a word": ({"metadata": "x"}, "/metadata"),
+    "51 metadata": ({"metadata": {f"{n}": "" for n in range(51)}}, "/metadata"),
+    "a metadata name of 65": ({"metadata": {"x" * 65: ""}}, "/metadata/" + "x" * 65),
+    "a metadata value of 1,025": ({"metadata": {"x": "y" * 1_025}}, "/metadata/x"),
+    "a metadata value that is a number": ({"metadata": {"x": 1}}, "/metadata/x"),
+    "a metadata value with NUL": ({"metadata": {"x": "\0"}}, "/metadata/x"),
+    "an unknown priority": ({"priority": "urgent"}, "/priority"),
+    "a send_at that is none": ({"send_at": "tomorrow"}, "/send_at"),
+    "a send_at without a zone": ({"send_at": "2026-11-30T07:00:00"}, "/send_at"),
+    "a not_after that is a number": ({"not_after": 1}, "/not_after"),
+    "a not_after before send_at": (
+        {"send_at": "2026-12-01T00:00:00Z", "not_after": "2026-12-01T00:00:00Z"},
+        "/not_after",
+    ),
+    "a conversation of 257": ({"conversation_id": "x" * 257}, "/conversation_id"),
+    "two ways to a thread": ({"conversation_id": "x", "thread_id": THREAD}, "/conversation_id"),
+    "a thread that is none": ({"thread_id": "job_0000000000001"}, "/thread_id"),
+    "a trace of 129": ({"trace_id": "x" * 129}, "/trace_id"),
+    "an empty trace": ({"trace_id": ""}, "/trace_id"),
+    "a key of 257": ({"idempotency_key": "x" * 257}, "/idempotency_key"),
+    "an empty key": ({"idempotency_key": ""}, "/idempotency_key"),
+    "a key beyond ASCII": ({"idempotency_key": "é"}, "/idempotency_key"),
+    "an unknown on_duplicate": ({"on_duplicate": "skip"}, "/on_duplicate"),
+    "an unknown auto_submitted": ({"auto_submitted": "yes"}, "/auto_submitted"),
+}
+
+
+@pytest.mark.parametrize(("changes", "pointer"), WRONG.values(), ids=WRONG)
+def test_a_wrong_field_is_named(changes: dict[str, object], pointer: str) -> None:
+    assert problems(**changes) == {pointer}
+
+
+RIGHT: dict[str, dict[str, object]] = {
+    "1,000 recipients": {"to": MANY[:500], "bcc": MANY[500:1_000]},
+    "a conversation of 100": {"to": MANY[:100], "copies": "conversation"},
+    "an empty subject": {"subject": ""},
+    "a subject of 1,000": {"subject": "é" * 1_000},
+    "an empty text": {"text": ""},
+    "a text of 512 KiB": {"text": "é" * 262_144},
+    "a text with form feeds and escapes": {"text": "\x1b[1mbold\x1b[0m\x0c\u2028"},
+    "html alone": {"text": None, "html": "<p>x</p>"},
+    "50 attachments": {"attachments": [ATTACHMENT] * 50},
+    "a type with parameters": {
+        "attachments": [{**ATTACHMENT, "content_type": 'text/csv; charset="utf-8"; header=present'}]
+    },
+    "100 headers": {"headers": {f"X-{n}": "x" for n in range(100)}},
+    "a header of one long word": {"headers": {"X-A": "x" * 900}},
+    "50 metadata": {"metadata": {f"{n:064}": "x" * 1_024 for n in range(50)}},
+    "metadata with lines": {"metadata": {"x": "a\nb"}},
+    "one personal copy in a thread": {"thread_id": THREAD, "copies": "individual"},
+    "a key of 256": {"idempotency_key": "~ " * 128},
+    "a trace of 128": {"trace_id": "é" * 128},
+    "a not_after that is past": {"not_after": "2020-01-01T00:00:00Z"},
+    "nulls everywhere": dict.fromkeys(("cc", "bcc", "html")),
+}
+
+
+@pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
+def test_a_limit_itself_is_accepted(changes: dict[str, object]) -> None:
+    assert problems(**changes) == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "if",
+        "lease",
+        "in_reply_to_event",
+        "allow_new_recipients",
+        "template",
+        "approval",
+        "expect_reply_by",
+        "colour",
+        "",
+    ],
+)
+def test_what_is_not_built_is_unknown(name: str) -> None:
+    (problem,) = read_job({**spec(), name: None}, now=NOW)  # type: ignore[misc]
+    assert (problem.pointer, problem.code) == (f"/{name}", "unknown_field")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "From",
+        "sender",
+        "To",
+        "CC",
+        "Bcc",
+        "Date",
+        "Message-ID",
+        "Received",
+        "Return-Path",
+        "MIME-Version",
+        "Content-Type",
+        "content-anything",
+        "DKIM-Signature",
+        "Authentication-Results",
+        "In-Reply-To",
+        "References",
+        "Subject",
+        "Reply-To",
+        "Auto-Submitted",
+        "Resent-Bcc",
+        "X-Postroom-Delivery",
+    ],
+)
+def test_a_header_that_is_ours_is_refused(name: str) -> None:
+    assert problems(headers={name: "x"}) == {f"/headers/{name}"}
+
+
+def test_everything_wrong_is_found_at_once() -> None:
+    found = problems(
+        to=["ann@ok.example", "not an address", "a@x.example, b@x.example"],
+        cc=["a@x.example>\r\nRCPT"],
+        subject=None,
+        priority="urgent",
+        send_at="tomorrow",
+        metadata="none",
+        colour="red",
+    )
+    assert found == {
+        "/to/1",
+        "/to/2",
+        "/cc/0",
+        "/subject",
+        "/priority",
+        "/send_at",
+        "/metadata",
+        "/colour",
+    }
+
+
+@pytest.mark.parametrize("value", [None, [], "x", 1, True], ids=str)
+def test_a_job_is_an_object(value: object) -> None:
+    (problem,) = read_job(value, now=NOW)  # type: ignore[misc]
+    assert problem.pointer == ""
+
+
+def test_an_answer_stays_small() -> None:
+    found = read_job(spec(**{f"x{n}" + "y" * 500: 1 for n in range(5_000)}), now=NOW)
+    assert isinstance(found, tuple)
+    assert len(found) == 1_000
+    assert max(len(one.pointer) + len(one.detail) for one in found) < 400
+
+
+def test_a_whole_job_is_understood() -> None:
+    found = job(
+        to=[{"address": "Ann@One.example", "name": "Ann"}, "ANN@one.EXAMPLE"],
+        cc=["bob@two.example", "ann@one.example"],
+        attachments=[
+            {"ref": "att_1", "inline": True, "content_id": "<logo>"},
+            {"path": "/srv/a", "pin": True, "filename": "b"},
+        ],
+        headers={"X-A": "1"},
+        reply_to=["r@x.example"],
+        metadata={"run": "7"},
+        priority="high",
+        send_at="2026-11-30T09:00:00+01:00",
+    )
+    assert found.recipients == (
+        Recipient(Address("Ann@one.example", "Ann"), Field.TO),
+        Recipient(Address("bob@two.example"), Field.CC),
+    )
+    assert found.duplicates_dropped == 2
+    assert found.attachments == (
+        Attachment(StagedAttachment("att_1"), None, None, inline=True, content_id="logo"),
+        Attachment(PathAttachment("/srv/a", pin=True), "b"),
+    )
+    assert (found.headers, found.reply_to) == ((("X-A", "1"),), (Address("r@x.example"),))
+    assert (found.metadata, found.lane) == ((("run", "7"),), Lane.HIGH)
+    assert found.send_at == Instant(NOW + 3_600 * SECOND)
+
+
+def test_a_time_that_is_past_is_now() -> None:
+    assert job(send_at="2026-11-30T07:00:00Z").send_at is None
+
+
+COPIES: dict[str, tuple[dict[str, object], Copies]] = {
+    "one": ({}, Copies.CONVERSATION),
+    "20": ({"to": MANY[:20]}, Copies.CONVERSATION),
+    "21": ({"to": MANY[:21]}, Copies.INDIVIDUAL),
+    "21 of whom one is double": ({"to": [*MANY[:20], MANY[0].upper()]}, Copies.CONVERSATION),
+    "bulk": ({"priority": "bulk"}, Copies.INDIVIDUAL),
+    "merge": ({"on_duplicate": "merge"}, Copies.INDIVIDUAL),
+    "in a thread": ({"thread_id": THREAD, "to": MANY[:21]}, Copies.CONVERSATION),
+    "bulk in a thread": ({"thread_id": THREAD, "priority": "bulk"}, Copies.CONVERSATION),
+    "asked for": ({"priority": "bulk", "copies": "conversation"}, Copies.CONVERSATION),
+}
+
+
+@pytest.mark.parametrize(("changes", "copies"), COPIES.values(), ids=COPIES)
+def test_copies_have_a_default(changes: dict[str, object], copies: Copies) -> None:
+    assert job(**changes).copies is copies
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.just("ann@one.example"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(max_size=12)
+            | st.sampled_from(["address", "name", "path", "ref", "pin", "inline"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+NAMES = st.sampled_from(
+    [
+        "mailbox_id",
+        "to",
+        "cc",
+        "bcc",
+        "subject",
+        "text",
+        "html",
+        "copies",
+        "attachments",
+        "headers",
+        "reply_to",
+        "metadata",
+        "priority",
+        "send_at",
+        "not_after",
+        "conversation_id",
+        "thread_id",
+        "trace_id",
+        "idempotency_key",
+        "on_duplicate",
+        "auto_submitted",
+        "x",
+    ]
+)
+
+
+@given(st.dictionaries(NAMES, JSON))
+def test_any_json_is_a_job_or_has_problems(value: dict[str, object]) -> None:
+    found = read_job(value, now=NOW)
+    assert isinstance(found, Job) or found

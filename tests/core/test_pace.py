@@ -1,0 +1,236 @@
+"""Bounds on starts: GCRA, rolling windows, shares of lanes, and what a restart may not lose."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.core.instant import MINUTE, SECOND, Instant, Moment
+from postroom.core.mailbox import Lane, LaneShares, Pace
+from postroom.core.pace import Gcra, Meter, gcra, meter
+from support.decide_world import NOON, moment
+
+
+SHARES = LaneShares()
+DAY = 24 * 60 * MINUTE
+
+
+def starts(found: Meter, lane: Lane, tries: list[int], shares: LaneShares = SHARES) -> list[int]:
+    """Try at each moment; the moments at which it started."""
+    taken = []
+    for mono in sorted(tries):
+        bounds = [found.pace(lane, shares, mono), found.cap(lane, shares, mono)]
+        if all(bound is None or bound.from_mono <= mono for bound in bounds):
+            found.take(lane, mono)
+            taken.append(mono)
+    return taken
+
+
+def test_no_pace_bounds_nothing() -> None:
+    free = meter(Pace())
+    free.take(Lane.BULK, 1)
+    free.give_back(Lane.BULK, 1)
+    free.restore(Lane.BULK, 1, 1, moment())
+    assert free.pace(Lane.BULK, SHARES, 2) is None
+    assert free.cap(Lane.BULK, SHARES, 2) is None
+    assert gcra(None) is None
+
+
+def test_a_burst_goes_at_once_and_then_one_each_interval() -> None:
+    limited = meter(Pace(per_second=2, burst=3))
+    tries = [tick * SECOND // 10 for tick in range(31)]
+    assert starts(limited, Lane.HIGH, tries) == [
+        tick * SECOND // 10 for tick in (0, 1, 2, 5, 10, 15, 20, 25, 30)
+    ]
+
+
+def test_what_is_left_of_a_burst_is_said() -> None:
+    limited = Gcra(SECOND, 3)
+    limited.take(0)
+    limited.take(0)
+    bound = limited.bound(0)
+    assert (bound.used, bound.allowed, bound.from_mono) == (2, 3, 0)
+    limited.take(0)
+    assert limited.bound(SECOND // 2).from_mono == SECOND
+    assert limited.bound(10 * SECOND).used == 0
+
+
+@given(
+    st.floats(0.01, 50),
+    st.integers(1, 20),
+    st.lists(st.integers(0, 60 * SECOND), max_size=80),
+)
+def test_no_span_holds_more_than_burst_and_rate_times_time(
+    rate: float, burst: int, tries: list[int]
+) -> None:
+    taken = starts(meter(Pace(per_second=rate, burst=burst)), Lane.HIGH, tries)
+    for first, begun in enumerate(taken):
+        for last in range(first, len(taken)):
+            assert last - first + 1 <= burst + rate * (taken[last] - begun) / SECOND + 1e-6
+
+
+@given(
+    st.integers(1, 8),
+    st.lists(
+        st.tuples(st.integers(0, 5 * MINUTE), st.sampled_from(Lane), st.booleans()), max_size=60
+    ),
+)
+def test_no_minute_holds_more_than_per_minute(
+    limit: int, tries: list[tuple[int, Lane, bool]]
+) -> None:
+    limited = meter(Pace(per_minute=limit))
+    kept: list[int] = []
+    for mono, lane, is_given_back in sorted(tries):
+        taken = starts(limited, lane, [mono])
+        if taken and is_given_back:
+            limited.give_back(lane, mono)
+        else:
+            kept += taken
+    for begun in kept:
+        assert sum(begun <= other < begun + MINUTE for other in kept) <= limit
+
+
+@given(
+    st.sampled_from(Lane),
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 3 * MINUTE), st.sampled_from(Lane)), max_size=40),
+)
+def test_the_earliest_time_that_is_told_is_one_at_which_it_may_start(
+    lane: Lane, limit: int, tries: list[tuple[int, Lane]]
+) -> None:
+    limited = meter(Pace(per_minute=limit, per_second=1))
+    now = 0
+    for mono, other in sorted(tries):
+        starts(limited, other, [mono])
+        now = mono
+    bound = limited.pace(lane, SHARES, now)
+    assert bound is not None
+    if bound.from_mono > now:
+        just_before = limited.pace(lane, SHARES, bound.from_mono - 1)
+        assert just_before is not None
+        assert just_before.from_mono == bound.from_mono
+    then = limited.pace(lane, SHARES, bound.from_mono)
+    assert then is not None
+    assert then.from_mono == bound.from_mono
+
+
+def test_500_at_2359_means_the_next_at_2359_a_day_later() -> None:
+    limited = meter(Pace(per_day=500))
+    began = 23 * 60 * MINUTE + 59 * MINUTE
+    for _ in range(500):
+        assert starts(limited, Lane.HIGH, [began]) == [began]
+    assert starts(limited, Lane.HIGH, [began + DAY - 1]) == []
+    assert starts(limited, Lane.HIGH, [began + DAY]) == [began + DAY]
+
+
+def test_500_at_2359_means_the_same_after_a_restart() -> None:
+    midnight = Instant(NOON // DAY * DAY)
+    minute = midnight // MINUTE - 1
+    for up, free in (
+        (midnight + 3 * MINUTE, False),
+        (midnight + DAY - MINUTE - 1, False),
+        (midnight + DAY - 1, True),
+    ):
+        limited = meter(Pace(per_day=500))
+        now = Moment(Instant(up), 42)
+        limited.restore(Lane.HIGH, minute, 500, now)
+        bound = limited.cap(Lane.HIGH, SHARES, now.mono)
+        assert bound is not None
+        assert (bound.from_mono <= now.mono) is free
+        if not free:
+            assert now.when(bound.from_mono) == midnight + DAY - 1
+
+
+@given(st.lists(st.integers(0, 2 * DAY // MINUTE), min_size=1, max_size=30), st.integers(1, 5))
+def test_a_restart_never_lets_more_than_per_day_into_any_24_hours(
+    minutes: list[int], limit: int
+) -> None:
+    """Starts before and after the restart, at the worst moment of their minute."""
+    limited = meter(Pace(per_day=limit))
+    taken = starts(limited, Lane.HIGH, [minute * MINUTE + 30 * SECOND for minute in minutes])
+    up = Moment(Instant(max(minutes) * MINUTE + 40 * SECOND), 7)
+    again = meter(Pace(per_day=limit))
+    for begun in taken:
+        again.restore(Lane.HIGH, begun // MINUTE, 1, up)
+    later = [up.at + hour * 30 * MINUTE for hour in range(100)]
+    more = starts(again, Lane.HIGH, [7 + moment - up.at for moment in later])
+    everything = taken + [begun - 7 + up.at for begun in more]
+    for begun in everything:
+        assert sum(begun <= other < begun + DAY for other in everything) <= limit
+
+
+def test_a_bucket_from_the_future_is_read_as_now() -> None:
+    limited = meter(Pace(per_day=1))
+    now = moment()
+    limited.restore(Lane.HIGH, now.at // MINUTE + 10_000, 1, now)
+    bound = limited.cap(Lane.HIGH, SHARES, now.mono)
+    assert bound is not None
+    assert bound.from_mono == now.mono + DAY
+
+
+def test_a_stored_rate_goes_on_after_a_restart_but_never_beyond_its_own_maximum() -> None:
+    now = moment()
+    for stored, expected in (
+        (now.at + SECOND, SECOND),
+        (now.at + DAY, 2 * SECOND),
+        (now.at - DAY, 0),
+    ):
+        limited = Gcra(SECOND, 2)
+        limited.restore(Instant(stored), now)
+        assert max(now.mono, limited.tat) == now.mono + expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "reserve_high", "standard", "bulk"),
+    [
+        pytest.param(10, 0.1, 9, 8, id="a tenth of ten is one, for high alone"),
+        pytest.param(19, 0.1, 18, 16, id="the reserve is rounded down, bulk's part up"),
+        pytest.param(3, 0.1, 3, 3, id="a small cap has no reserve"),
+        pytest.param(1, 0.1, 1, 1, id="a cap of one is for anyone"),
+        pytest.param(10, 1.0, 1, 1, id="every share is at least one"),
+        pytest.param(10, 0.0, 10, 8, id="no reserve"),
+        pytest.param(10, 0.5, 5, 5, id="bulk is not in the reserve either"),
+    ],
+)
+def test_each_lane_has_its_part_of_a_day(
+    limit: int, reserve_high: float, standard: int, bulk: int
+) -> None:
+    shares = LaneShares(reserve_high=reserve_high)
+    for lane, expected in ((Lane.HIGH, limit), (Lane.STANDARD, standard), (Lane.BULK, bulk)):
+        limited = meter(Pace(per_day=limit))
+        assert len(starts(limited, lane, list(range(50)), shares)) == expected
+
+
+def test_standard_and_bulk_together_leave_the_reserve_to_high() -> None:
+    limited = meter(Pace(per_day=10))
+    assert len(starts(limited, Lane.BULK, list(range(20)))) == 8
+    assert len(starts(limited, Lane.STANDARD, list(range(20, 40)))) == 1
+    assert len(starts(limited, Lane.HIGH, list(range(40, 60)))) == 1
+
+
+def test_a_start_that_never_reached_mail_is_given_back() -> None:
+    limited = meter(Pace(per_minute=1, per_day=1))
+    limited.take(Lane.HIGH, 100)
+    limited.give_back(Lane.HIGH, 100)
+    assert starts(limited, Lane.HIGH, [101]) == [101]
+    assert starts(limited, Lane.HIGH, [102]) == []
+
+
+def test_lanes_are_counted_apart_within_one_moment() -> None:
+    limited = meter(Pace(per_minute=10))
+    for lane in (*Lane, *Lane):
+        limited.take(lane, 5)
+    limited.give_back(Lane.HIGH, 5)
+    used = [limited.pace(lane, SHARES, 5) for lane in Lane]
+    assert [bound and bound.used for bound in used] == [5, 5, 5]
+    assert [len(starts(limited, Lane.BULK, [6])) for _ in range(6)] == [1, 1, 1, 1, 1, 0]
+
+
+def test_giving_back_what_left_the_window_changes_nothing() -> None:
+    limited = meter(Pace(per_minute=1))
+    limited.take(Lane.STANDARD, 0)
+    assert starts(limited, Lane.HIGH, [2 * MINUTE]) == [2 * MINUTE]
+    limited.give_back(Lane.STANDARD, 0)
+    limited.give_back(Lane.HIGH, 2 * MINUTE)
+    limited.give_back(Lane.HIGH, 2 * MINUTE)
+    limited.give_back(Lane.BULK, 3 * MINUTE)
+    assert len(starts(limited, Lane.HIGH, [2 * MINUTE + 1, 2 * MINUTE + 2])) == 1

@@ -1,0 +1,75 @@
+"""`postroom demo`, as somebody types it."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.real_daemon import POSTROOM, env
+
+
+@pytest.fixture
+def temp() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="pr-") as name:
+        yield Path(name)
+
+
+def processes_in(folder: Path) -> list[str]:
+    """The command lines of processes that name this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if os.fsencode(folder) in line:
+            found.append(line.decode(errors="replace"))
+    return found
+
+
+def start(temp: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*POSTROOM, "demo"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env(TMPDIR=str(temp), PYTHONUNBUFFERED="1"),
+    )
+
+
+def test_the_demo_keeps_every_promise_within_30_seconds(temp: Path) -> None:
+    begin = time.perf_counter()
+    demo = start(temp)
+    out, err = demo.communicate(timeout=40)
+    assert demo.returncode == 0, out + err
+    assert time.perf_counter() - begin < 30
+    assert err == ""
+    assert len([line for line in out.splitlines() if line.startswith("ok  ")]) == 7
+    for said in (
+        "451 Try again later",
+        "550 5.1.1 User unknown",
+        "queued 0, already 4",
+        "at try 3",
+    ):
+        assert said in out
+    assert list(temp.iterdir()) == []
+    assert processes_in(temp) == []
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_stopped_leaves_nothing_behind(kind: signal.Signals, temp: Path) -> None:
+    demo = start(temp)
+    assert demo.stdout is not None
+    while "accepted, durable" not in (line := demo.stdout.readline()):
+        assert line, demo.communicate()
+    demo.send_signal(kind)
+    demo.communicate(timeout=20)
+    assert demo.returncode == 130
+    assert list(temp.iterdir()) == []
+    assert processes_in(temp) == []

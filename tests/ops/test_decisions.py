@@ -1,0 +1,381 @@
+"""The decision log: what a line says, and what it never says."""
+
+import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from postroom.core.admit import GATES, Blocked, Wait
+from postroom.core.breaker import CLOSED, Breaker, BreakerState
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import SECOND, Instant
+from postroom.core.reason import ReasonCode
+from postroom.core.reply import SmtpReply
+from postroom.ops.decisions import Decisions
+from postroom.ops.logbook import Logbook
+from postroom.ops.logline import without_addresses
+from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
+from postroom.ops.throttle import Throttle
+from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
+from postroom.ports.looping import DomainPause, MarkStopped
+from support.ops_clock import LateClock
+from support.ops_deliveries import NEW_JOB, NOW, SENT, STARTED, refused, unanswered
+
+
+class Log:
+    """Decisions that write into memory."""
+
+    def __init__(self, level: LogLevel = LogLevel.DEBUG, form: LogFormat = LogFormat.JSON) -> None:
+        self.stream = io.StringIO()
+        self.clock = LateClock(now=NOW)
+        book = Logbook(self.stream, self.clock, level, form, {})
+        self.decisions = Decisions(book, Throttle(self.clock))
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+
+    def line(self) -> dict[str, object]:
+        (only,) = self.lines()
+        return only
+
+
+S = DeliveryState
+R = ReasonCode
+
+# One end for each reason: what the loop says, and what the log makes of it. Where a reason only ever stands on a
+# breaker, a pause or a recovery, it still has to read well on a delivery.
+_REFUSALS = {
+    R.RECIPIENT_UNKNOWN: (550, "5.1.1 <old.manager@example.com>: User unknown", S.FAILED),
+    R.RECIPIENT_BAD_ADDRESS: (553, "5.1.3 Bad address syntax", S.FAILED),
+    R.RECIPIENT_DISABLED: (550, "5.2.1 Mailbox disabled", S.FAILED),
+    R.RECIPIENT_MOVED: (551, "5.1.6 Try new.manager@example.org", S.FAILED),
+    R.RECIPIENT_MAILBOX_FULL: (452, "4.2.2 Over quota", S.RETRY_SCHEDULED),
+    R.RECIPIENT_REFUSED: (550, "5.7.1 No", S.FAILED),
+    R.RECIPIENT_DEFERRED: (451, "4.3.0 Later", S.RETRY_SCHEDULED),
+    R.DOMAIN_UNKNOWN: (550, "5.1.2 Host not found", S.FAILED),
+    R.DOMAIN_NO_MAIL: (556, "5.1.10 Null MX", S.FAILED),
+    R.DOMAIN_DEFERRED: (451, "4.7.500 Server busy", S.RETRY_SCHEDULED),
+    R.DOMAIN_QUOTA: (552, "5.2.2 Tenant over quota", S.RETRY_SCHEDULED),
+    R.GREYLISTED: (451, "4.7.1 Greylisted", S.RETRY_SCHEDULED),
+    R.MESSAGE_TOO_BIG: (552, "5.3.4 Too big", S.FAILED),
+    R.MESSAGE_REFUSED: (554, "5.6.0 Refused", S.FAILED),
+    R.MESSAGE_SPAM: (554, "5.7.1 Looks like spam", S.FAILED),
+    R.MESSAGE_MALFORMED: (550, "5.6.0 Bare line feed", S.FAILED),
+    R.MAIL_REFUSED: (550, "5.0.0 No", S.RETRY_SCHEDULED),
+    R.SENDER_REFUSED: (553, "5.7.1 Sender not owned", S.RETRY_SCHEDULED),
+    R.SENDER_UNAUTHENTICATED: (550, "5.7.26 Unauthenticated", S.RETRY_SCHEDULED),
+    R.QUOTA_DAILY: (550, "5.4.5 Daily quota exceeded", S.RETRY_SCHEDULED),
+    R.RATE_LIMITED: (421, "4.7.0 Too fast", S.RETRY_SCHEDULED),
+    R.AUTH_FAILED: (535, "5.7.8 Bad credentials", S.RETRY_SCHEDULED),
+    R.RELAYING_DENIED: (554, "5.7.1 Relay access denied", S.RETRY_SCHEDULED),
+    R.IP_BLOCKED: (554, "5.7.1 Blocked by list.example", S.RETRY_SCHEDULED),
+    R.RELAY_BUSY: (421, "4.3.2 Too many connections", S.RETRY_SCHEDULED),
+    R.RELAY_REFUSED: (554, "5.3.2 No service", S.RETRY_SCHEDULED),
+    R.RELAY_STORAGE_FULL: (452, "4.3.1 Disk full", S.RETRY_SCHEDULED),
+    R.RELAY_DEFERRED: (451, "4.3.0 Local problem", S.RETRY_SCHEDULED),
+}
+_SILENT = {
+    R.EXPIRED: S.FAILED,
+    R.POISON: S.FAILED,
+    R.CANCELLED: S.CANCELLED,
+    R.ATTACHMENT_MISSING: S.FAILED,
+    R.ATTACHMENT_CHANGED: S.FAILED,
+    R.RECIPIENT_SUPPRESSED: S.FAILED,
+    R.SMTPUTF8_UNSUPPORTED: S.FAILED,
+    R.MAILBOX_REMOVED: S.HELD,
+    R.CONNECTION_LOST: S.RETRY_SCHEDULED,
+    R.PROTOCOL_ERROR: S.RETRY_SCHEDULED,
+    R.TLS_FAILED: S.RETRY_SCHEDULED,
+    R.CRASH_AFTER_MARK: S.UNCERTAIN,
+    R.DOUBT_NO_ANSWER: S.UNCERTAIN,
+    R.DOUBT_BAD_ANSWER: S.UNCERTAIN,
+    R.MARK_WITHDRAWN: S.RETRY_SCHEDULED,
+}
+_PUT_OFF = {
+    R.DRAIN: S.PENDING,
+    R.CRASH_BEFORE_MARK: S.PENDING,
+    R.STORE_UNAVAILABLE: S.PENDING,
+    R.MAILBOX_PAUSED: S.PENDING,
+    R.RELAY_UNREACHABLE: S.RETRY_SCHEDULED,
+    R.PERMANENT_STORM: S.RETRY_SCHEDULED,
+    R.DOUBT_STORM: S.RETRY_SCHEDULED,
+}
+
+GOLDEN = Path(__file__).with_name("reasons.jsonl")
+
+
+def _line_of(reason: ReasonCode) -> str:
+    log = Log()
+    if reason in _REFUSALS:
+        code, text, state = _REFUSALS[reason]
+        outcome = refused(code, text, state, reason)
+    elif reason in _SILENT:
+        state = _SILENT[reason]
+        outcome = unanswered(state, reason)
+    else:
+        state = _PUT_OFF[reason]
+        outcome = unanswered(state, reason, is_deferral=True)
+    log.decisions.finished(STARTED, outcome, state)
+    return log.stream.getvalue().rstrip("\n")
+
+
+@pytest.mark.parametrize("reason", ReasonCode)
+def test_every_reason_has_its_golden_line(reason: ReasonCode) -> None:
+    golden = {json.loads(line)["reason_code"]: line for line in GOLDEN.read_text().splitlines()}
+    assert _line_of(reason) == golden[reason]
+
+
+def test_a_sent_delivery_says_what_the_relay_called_it() -> None:
+    log = Log()
+    log.decisions.finished(STARTED, SENT, DeliveryState.SENT)
+    assert log.line() == {
+        "at": "2026-11-30T07:00:00.000000Z",
+        "level": "info",
+        "event": "delivery.sent",
+        "job_id": "job_000000000001a",
+        "delivery_id": "dlv_00000000004j7",
+        "trace_id": "trace-1",
+        "mailbox_id": "support",
+        "recipient_domain": "example.com",
+        "recipient_hash": "857a06f9618f",
+        "priority": "high",
+        "attempt": 3,
+        "decision": "done",
+        "reason_code": None,
+        "why": None,
+        "stage": "dot",
+        "reply_code": 250,
+        "enhanced_status": "2.0.0",
+        "reply_text": "2.0.0 Ok: queued as 9F3A",
+        "next_attempt_at": None,
+        "relay_message_id": "9F3A",
+    }
+
+
+def test_the_state_that_was_stored_decides_what_is_said() -> None:
+    """A cancel that was answered too late turns a retry into a cancel."""
+    log = Log()
+    outcome = refused(451, "4.2.1 later", S.RETRY_SCHEDULED, R.RECIPIENT_DEFERRED)
+    log.decisions.finished(STARTED, outcome, S.CANCELLED)
+    assert (log.line()["event"], log.line()["decision"]) == ("delivery.cancelled", "drop")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5.1.1 <Old.Manager@example.com> unknown",
+        "5.1.1 old.manager@example.com... User unknown",
+        "5.1.1 OLD.MANAGER: no such user",
+        "5.1.1 no user 'old.manager' here",
+        'rejected: "old.manager"@example.com',
+        "5.1.1 RCPT TO:<old.manager@example.com>",
+        "5.1.1 alias boss@example.org=old.manager@example.com loops",
+    ],
+)
+def test_a_reply_that_repeats_the_recipient_does_not_bring_it_into_the_log(text: str) -> None:
+    log = Log()
+    outcome = refused(550, text, S.FAILED, R.RECIPIENT_UNKNOWN)
+    log.decisions.finished(STARTED, outcome, S.FAILED)
+    written = log.stream.getvalue().lower()
+    assert "old.manager" not in written
+    assert "boss" not in written
+    assert "example.com" in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 100_000, "@" * 100_000, "x@" * 50_000, "a.b-" * 25_000],
+    ids=["x", "@", "x@", "a.b-"],
+)
+def test_a_long_reply_costs_no_more_than_its_length(text: str) -> None:
+    """The quadratic way takes minutes for these; the test's own time limit ends it."""
+    assert "x@" not in without_addresses(text, "a@example.com")[:1000]
+
+
+def test_no_line_has_a_subject_a_body_or_a_message_id() -> None:
+    log = Log()
+    log.decisions.started(STARTED)
+    log.decisions.finished(STARTED, SENT, S.SENT)
+    written = log.stream.getvalue()
+    assert not any(word in written for word in ("salary", "the body", "m@example.com"))
+
+
+HOSTILE = '5.1.1 \r\n{"event": "delivery.sent"} \x1b[31m \u202e\u2028\x7f\x9b' + "x" * 600
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_a_reply_can_not_break_out_of_its_line(form: LogFormat) -> None:
+    log = Log(form=form)
+    outcome = refused(550, HOSTILE, S.FAILED, R.RECIPIENT_UNKNOWN)
+    log.decisions.finished(STARTED, outcome, S.FAILED)
+    written = log.stream.getvalue()
+    assert written.count("\n") == 1
+    assert written.endswith("\n")
+    assert all(letter.isprintable() for letter in written[:-1])
+    assert "x" * 500 not in written
+
+
+def test_a_half_surrogate_is_no_reason_to_lose_a_line() -> None:
+    for form in LogFormat:
+        log = Log(form=form)
+        reply = SmtpReply(550, None, "bad \udcff byte", b"")
+        log.decisions.finished(STARTED, replace(SENT, reply=reply), S.SENT)
+        assert "bad" in log.stream.getvalue().encode("utf-8").decode()
+
+
+def test_a_person_at_a_terminal_sees_short_lines_without_empty_fields() -> None:
+    log = Log(form=LogFormat.CONSOLE)
+    log.decisions.started(STARTED)
+    assert log.stream.getvalue() == (
+        "07:00:00.000 debug   delivery.started job_id=job_000000000001a "
+        "delivery_id=dlv_00000000004j7 trace_id=trace-1 mailbox_id=support "
+        "recipient_domain=example.com recipient_hash=857a06f9618f priority=high attempt=3 "
+        "decision=start\n"
+    )
+
+
+def test_lines_below_the_level_are_not_written() -> None:
+    log = Log(LogLevel.WARNING)
+    log.decisions.started(STARTED)
+    log.decisions.finished(STARTED, SENT, S.SENT)
+    log.decisions.finished(STARTED, unanswered(S.FAILED, R.EXPIRED), S.FAILED)
+    assert [line["event"] for line in log.lines()] == ["delivery.failed"]
+
+
+def test_what_we_put_off_is_said_at_once_and_then_once_a_minute_for_each_mailbox_and_reason() -> (
+    None
+):
+    log = Log()
+    outage = unanswered(S.RETRY_SCHEDULED, R.RELAY_UNREACHABLE, is_deferral=True)
+    for _ in range(1000):
+        log.decisions.finished(STARTED, outage, S.RETRY_SCHEDULED)
+    log.decisions.finished(replace(STARTED, mailbox_id="b"), outage, S.RETRY_SCHEDULED)
+    log.clock.pass_(59.9)
+    log.decisions.finished(STARTED, outage, S.RETRY_SCHEDULED)
+    log.clock.pass_(0.1)
+    log.decisions.finished(STARTED, outage, S.RETRY_SCHEDULED)
+    seen = [(line["mailbox_id"], line["unlogged"]) for line in log.lines()]
+    assert seen == [("support", 0), ("b", 0), ("support", 1000)]
+
+
+def test_a_gate_that_holds_mail_back_is_said_with_when_it_opens() -> None:
+    log = Log()
+    gate = next(gate for gate in GATES if gate.name == "daily_cap")
+    wait = Wait(gate, Blocked(500, 500, Instant(NOW + 3600 * SECOND)))
+    for _ in range(3):
+        log.decisions.waited("support", wait)
+    line = log.line()
+    assert (line["event"], line["gate"], line["until_at"]) == (
+        "queue.waited",
+        "daily_cap",
+        "2026-11-30T08:00:00.000000Z",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stopped", "event"),
+    [
+        (MarkStopped(S.CANCELLED, R.CANCELLED), "delivery.cancelled"),
+        (MarkStopped(S.FAILED, R.EXPIRED), "delivery.failed"),
+        (MarkStopped(S.PENDING, R.MAILBOX_PAUSED), "delivery.postponed"),
+        (MarkStopped(S.SKIPPED, R.CANCELLED), "delivery.skipped"),
+    ],
+    ids=str,
+)
+def test_what_the_mark_stopped_counts_no_attempt(stopped: MarkStopped, event: str) -> None:
+    log = Log()
+    log.decisions.stopped(STARTED, stopped)
+    line = log.line()
+    assert (line["event"], line["attempt"], line["reason_code"]) == (event, 2, stopped.reason_code)
+
+
+def test_a_storm_is_an_error_and_an_outage_a_warning() -> None:
+    log = Log()
+    opened = Breaker(BreakerState.OPEN, R.RELAY_UNREACHABLE, faults_in_row=5, probe_at=NOW)
+    storm = replace(opened, reason=R.PERMANENT_STORM)
+    log.decisions.breaker_moved(Scope.RELAY, "main", CLOSED, opened)
+    log.decisions.breaker_moved(Scope.MAILBOX, "support", CLOSED, storm)
+    log.decisions.breaker_moved(Scope.RELAY, "main", opened, replace(opened, probe_s=60))
+    log.decisions.breaker_moved(
+        Scope.RELAY, "main", opened, replace(opened, state=BreakerState.HALF_OPEN)
+    )
+    log.decisions.breaker_moved(Scope.RELAY, "main", opened, CLOSED)
+    log.decisions.breaker_moved(Scope.RELAY, "main", CLOSED, CLOSED)
+    assert [
+        (line["level"], line["event"], line["id"], line["reason_code"]) for line in log.lines()
+    ] == [
+        ("warning", "breaker.opened", "main", "relay.unreachable"),
+        ("error", "breaker.stormed", "support", "permanent_storm"),
+        ("info", "breaker.closed", "main", "relay.unreachable"),
+    ]
+
+
+def test_a_paused_domain_and_expired_deliveries_are_said() -> None:
+    log = Log()
+    log.decisions.domain_paused(DomainPause("support", "example.com", NOW, R.DOMAIN_DEFERRED))
+    log.decisions.expired(3)
+    assert [(line["event"], line["reason_code"]) for line in log.lines()] == [
+        ("domain.paused", "domain.deferred"),
+        ("deliveries.expired", "expired"),
+    ]
+
+
+def test_an_accepted_job_says_how_many_were_queued() -> None:
+    log = Log()
+    deliveries = (
+        AcceptedDelivery(1, S.PENDING, None, 1),
+        AcceptedDelivery(2, S.FAILED, R.RECIPIENT_SUPPRESSED, 2),
+    )
+    log.decisions.accepted(NEW_JOB, Accepted(41, deliveries, already=3))
+    line = log.line()
+    assert (line["job_id"], line["uid"], line["priority"]) == ("job_0000000000019", 1000, "bulk")
+    assert (line["queued"], line["suppressed"], line["already"]) == (1, 1, 3)
+    assert "secret" not in log.stream.getvalue()
+
+
+def test_a_replayed_job_says_which_job_it_was() -> None:
+    log = Log()
+    log.decisions.replayed(NEW_JOB, Replayed(41, is_expired=False))
+    assert (log.line()["event"], log.line()["job_id"]) == ("job.replayed", "job_0000000000019")
+
+
+@pytest.mark.parametrize("event", LogEvent)
+def test_every_event_has_fields_and_a_level(event: LogEvent) -> None:
+    assert FIELDS[event]
+    assert len(set(FIELDS[event])) == len(FIELDS[event])
+    assert level_of(event) in LogLevel
+
+
+def test_a_field_that_an_event_does_not_have_is_a_mistake_of_ours() -> None:
+    log = Log()
+    book = Logbook(log.stream, log.clock, LogLevel.INFO, LogFormat.JSON, {})
+    with pytest.raises(KeyError, match="no field subject"):
+        book.write(LogEvent.DAEMON_READY, {"subject": "x"})
+
+
+class BrokenStream(io.StringIO):
+    """A pipe whose reader is gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_stream_that_fails_loses_the_line_and_nothing_else() -> None:
+    for stream in (BrokenStream(), io.StringIO()):
+        stream.close() if type(stream) is io.StringIO else None
+        book = Logbook(stream, LateClock(), LogLevel.INFO, LogFormat.JSON, {})
+        book.write(LogEvent.DAEMON_READY, {"took_s": 0.1})
+
+
+@pytest.mark.parametrize(("off", "start"), [(0, '<4>{"at"'), (1, '{"at"')])
+def test_the_journal_learns_the_priority_of_a_line(tmp_path: Path, off: int, start: str) -> None:
+    with (tmp_path / "log").open("w+") as stream:
+        held = os.fstat(stream.fileno())
+        environ = {"JOURNAL_STREAM": f"{held.st_dev}:{held.st_ino + off}"}
+        book = Logbook(stream, LateClock(), LogLevel.INFO, LogFormat.JSON, environ)
+        book.write(LogEvent.MAILBOX_PAUSED, {})
+        stream.seek(0)
+        assert stream.read().startswith(start)

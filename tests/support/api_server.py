@@ -1,0 +1,149 @@
+"""The API on a Unix socket in a test's directory, with fakes behind it, and a client that talks to it."""
+
+import asyncio
+import io
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from postroom.api.parts import Bounds, Parts
+from postroom.api.server import ApiServer
+from postroom.api.tasks import Kept
+from support.api_fakes import (
+    SUPPORT,
+    FakeLoop,
+    FakeMessages,
+    FakeOutbox,
+    FakeSignals,
+    FakeSubmitter,
+    FakeUploads,
+    FixedClock,
+)
+
+
+UID = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        return str(self.json["code"])
+
+
+@dataclass
+class Api:
+    """A running API: its parts as fakes, and ways to ask it."""
+
+    path: Path
+    server: ApiServer
+    parts: Parts
+    outbox: FakeOutbox
+    submitter: FakeSubmitter
+    uploads: FakeUploads
+    loop: FakeLoop
+    signals: FakeSignals
+    messages: FakeMessages
+    faults: list[tuple[str, Exception]]
+    session: aiohttp.ClientSession
+
+    async def ask(self, method: str, path: str, body: object = None, **more: Any) -> Said:
+        """One request; `body` goes out as JSON, `data` as it is."""
+        if body is not None:
+            more["data"] = json.dumps(body).encode()
+        if isinstance(more.get("data"), bytes):
+            more["data"] = io.BytesIO(more["data"])
+        async with self.session.request(method, f"http://localhost{path}", **more) as answer:
+            content = await answer.read()
+            return Said(answer.status, {k.lower(): v for k, v in answer.headers.items()}, content)
+
+    async def get(self, path: str, **more: Any) -> Said:
+        return await self.ask("GET", "/v1" + path, **more)
+
+    async def post(self, path: str, body: object = None, **more: Any) -> Said:
+        return await self.ask("POST", "/v1" + path, body, **more)
+
+    @asynccontextmanager
+    async def raw(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """A bare connection."""
+        reader, writer = await asyncio.open_unix_connection(str(self.path))
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+
+def unix_socket(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    listening.listen(64)
+    return listening
+
+
+def fixed_uid(peer: socket.socket) -> int | None:
+    return UID
+
+
+def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) -> Parts:
+    outbox = FakeOutbox()
+    return Parts(
+        submitter=FakeSubmitter(outbox),
+        reader=outbox,
+        admin=outbox,
+        uploads=FakeUploads(),
+        loop=FakeLoop(outbox),
+        signals=FakeSignals(),
+        messages=FakeMessages(),
+        mailboxes={"support": SUPPORT},
+        clock=FixedClock(),
+        kept=Kept(group),
+        principal=fixed_uid,
+        on_fault=lambda name, fault: faults.append((name, fault)),
+        version="1.2.3",
+        bounds=Bounds(),
+    )
+
+
+@asynccontextmanager
+async def running(where: Path, **changed: Any) -> AsyncIterator[Api]:
+    """An API that answers; `changed` replaces parts."""
+    faults: list[tuple[str, Exception]] = []
+    async with asyncio.TaskGroup() as group:
+        parts = replace(fake_parts(group, faults), **changed)
+        server = ApiServer(parts)
+        path = where / "api.sock"
+        await server.start([unix_socket(path)])
+        connector = aiohttp.UnixConnector(path=str(path))
+        async with aiohttp.ClientSession(connector=connector) as session:
+            try:
+                yield Api(
+                    path,
+                    server,
+                    parts,
+                    parts.reader,  # type: ignore[arg-type]
+                    parts.submitter,  # type: ignore[arg-type]
+                    parts.uploads,  # type: ignore[arg-type]
+                    parts.loop,  # type: ignore[arg-type]
+                    parts.signals,  # type: ignore[arg-type]
+                    parts.messages,  # type: ignore[arg-type]
+                    faults,
+                    session,
+                )
+            finally:
+                await server.close()

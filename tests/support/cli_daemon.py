@@ -1,0 +1,189 @@
+"""What a daemon of the contract answers to the command line: one job with three recipients, seen from every side."""
+
+from typing import Any
+
+from support.fake_daemon import FakeDaemon, Say
+
+
+AT = "2026-11-30T07:00:00.250000Z"
+EVIL = "No \x1b[2Jsuch\r\nuser \u202egnp.exe"
+
+
+def brief(number: int, recipient: str, state: str, **more: Any) -> dict[str, Any]:
+    """A delivery as its job tells it."""
+    return {
+        "id": f"dlv_{number}",
+        "recipient": recipient,
+        "state": state,
+        "thread_id": "thr_1",
+        "message_id": f"<{number}@example.com>",
+        "attempts": 1,
+        "next_attempt_at": None,
+        "reason_code": None,
+        **more,
+    }
+
+
+DELIVERIES = [
+    brief(1, "ann@example.com", "sent"),
+    brief(2, "bob@example.com", "retry_scheduled", next_attempt_at=AT, reason_code="busy"),
+    brief(3, "eve@example.com", "failed", reason_code="recipient.unknown"),
+]
+JOB: dict[str, Any] = {
+    "id": "job_1",
+    "status": "in_progress",
+    "mailbox_id": "support",
+    "thread_id": "thr_1",
+    "message_id": None,
+    "idempotency_key": "k",
+    "trace_id": "t",
+    "created_at": AT,
+    "deliveries": DELIVERIES,
+    "request": {"subject": "Hello\x1b]0;owned\x07", "to": ["ann@example.com"]},
+}
+HISTORY = [
+    {"from": None, "to": "pending", "at": AT, "by": "uid:0"},
+    {"from": "pending", "to": "sending", "at": AT, "by": "loop"},
+    {
+        "from": "sending",
+        "to": "failed",
+        "at": AT,
+        "reason_code": "recipient.unknown",
+        "reply_code": 550,
+        "enhanced_status": "5.1.1",
+        "reply_text": EVIL,
+        "attempt": 1,
+        "by": "loop",
+    },
+]
+REPLIED = {"reply_code": 550, "enhanced_status": "5.1.1", "reply_text": EVIL}
+DELIVERY = {**DELIVERIES[2], "job_id": "job_1", "mailbox_id": "support", **REPLIED}
+EXPLAINED = {
+    "delivery_id": "dlv_2",
+    "state": "retry_scheduled",
+    "blocked_by": "backoff",
+    "earliest_at": AT,
+    "gates": [
+        {
+            "name": "send_time",
+            "verdict": "passed",
+            "value": None,
+            "threshold": None,
+            "until_at": None,
+        },
+        {"name": "backoff", "verdict": "blocked", "value": "2", "threshold": "5", "until_at": AT},
+    ],
+}
+CLOSED = {"state": "closed", "reason": None, "probe_at": None}
+STORM = {"state": "open", "reason": "permanent_storm", "probe_at": AT}
+MAILBOXES = {
+    "items": [
+        {
+            "id": "support",
+            "address": "support@example.com",
+            "relay": "main",
+            "state": "active",
+            "breaker": CLOSED,
+        },
+        {
+            "id": "bulk",
+            "address": "news@example.com",
+            "relay": "main",
+            "state": "blocked",
+            "breaker": CLOSED,
+            "relay_breaker": STORM,
+        },
+        {
+            "id": "old",
+            "address": "old@example.com",
+            "relay": "main",
+            "state": "paused",
+            "paused_by": "uid:0",
+            "paused_reason": "moving",
+        },
+    ]
+}
+CHECK = {
+    "mailbox_id": "support",
+    "ok": False,
+    "checks": [
+        {"step": "dns", "result": "ok", "detail": "192.0.2.1", "fix": ""},
+        {"step": "auth", "result": "failed", "detail": "535 no", "fix": "Check the password."},
+    ],
+}
+EVENT = {
+    "id": "evt_1",
+    "type": "delivery.failed",
+    "seq": 1,
+    "mailbox_id": "support",
+    "created_at": AT,
+    "delivery": {
+        "id": "dlv_3",
+        "recipient": "eve@example.com",
+        "reason_code": "recipient.unknown",
+        "reply": {"code": 550, "enhanced_status": "5.1.1", "text": EVIL},
+    },
+}
+STATS = {
+    "at": AT,
+    "started_at": AT,
+    "in_flight": 3,
+    "slots": 200,
+    "depth": {"pending": 2, "retry_scheduled": 1},
+    "oldest_due_age_s": 12.345,
+    "outcomes": {"sent": 10, "recipient.unknown": 1},
+    "mailboxes": {
+        "support": {
+            "depth": {"high": {"pending": 2}, "bulk": {"retry_scheduled": 1}},
+            "oldest_due_age_s": {"high": 12.345},
+            "outcomes": {"sent": 10},
+        }
+    },
+}
+SUPPRESSION = {
+    "mailbox_id": None,
+    "address": "gone@example.com",
+    "reason": "asked",
+    "by": "uid:0",
+    "created_at": AT,
+}
+
+
+def page(*items: Any) -> dict[str, Any]:
+    """A list that ends here."""
+    return {"items": list(items), "next_cursor": None}
+
+
+def teach(daemon: FakeDaemon) -> None:
+    """Answer every call that the command line makes."""
+    daemon.on("POST /v1/jobs", Say(202, {**JOB, "status": "accepted"}))
+    daemon.on("GET /v1/jobs/job_1", JOB)
+    daemon.on("GET /v1/jobs", page(JOB))
+    daemon.on(
+        "POST /v1/jobs/job_1/cancel",
+        {"deliveries": [_cancelled(1, "too_late"), _cancelled(2, "cancelled")]},
+    )
+    daemon.on("GET /v1/deliveries/dlv_3", {**DELIVERY, "history": HISTORY})
+    daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
+    daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
+    daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
+    daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
+    for act in ("retry", "cancel", "resolve"):
+        daemon.on(f"POST /v1/deliveries/{act}", {"matched": 4, "done": 4})
+    daemon.on("GET /v1/dead-letters", page(DELIVERY))
+    daemon.on("GET /v1/events", page(EVENT))
+    daemon.on("GET /v1/mailboxes", MAILBOXES)
+    for act in ("pause", "resume"):
+        daemon.on(f"POST /v1/mailboxes/support/{act}", {"id": "support"})
+    daemon.on("POST /v1/mailboxes/support/check", CHECK)
+    daemon.on("GET /v1/suppressions", page(SUPPRESSION))
+    daemon.on("POST /v1/suppressions", Say(201, SUPPRESSION))
+    daemon.on("DELETE /v1/suppressions", Say(204, b""))
+    daemon.on("GET /v1/stats", STATS)
+    daemon.on("GET /v1/version", {"name": "postroom", "version": "0.1.0", "api": "v1"})
+    daemon.on("GET /v1/readyz", {"status": "ready"})
+    daemon.on("POST /v1/attachments", Say(201, {"ref": "att_1"}))
+
+
+def _cancelled(number: int, word: str) -> dict[str, Any]:
+    return {"id": f"dlv_{number}", "recipient": f"r{number}@example.com", "cancel": word}
