@@ -47,8 +47,8 @@ async def test_an_operator_pauses_and_resumes_a_mailbox(tmp_path: Path) -> None:
         await admin.resume("support", ANN, NOW)
         assert await reader.find_mailboxes() == (MailboxRecord("support", None, None, None, None),)
         assert told.changes == [
-            MailboxPaused("support", is_paused=True),
-            MailboxPaused("support", is_paused=False),
+            MailboxPaused("support", is_paused=True, by="uid:1000", reason="moving house"),
+            MailboxPaused("support", is_paused=False, by="uid:1000", reason=""),
         ]
 
 
@@ -57,7 +57,7 @@ def test_a_resume_closes_the_breaker(conn: sqlite3.Connection) -> None:
         """INSERT INTO mailbox (id, breaker_state, breaker_reason, faults_in_row, last20, seen, opened_at, probe_at,
                probe_s) VALUES ('support', 'open', 'permanent_storm', 5, 31, 5, 1, 2, 30.0)"""
     )
-    run(conn, Resuming("support"))
+    run(conn, Resuming("support", ANN))
     row = conn.execute("SELECT * FROM mailbox").fetchone()
     assert (row["breaker_state"], row["breaker_reason"], row["probe_at"]) == ("closed", None, None)
     assert (row["faults_in_row"], row["last20"], row["seen"], row["probe_s"]) == (0, 0, 0, 0)

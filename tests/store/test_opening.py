@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState, HoldReason
-from postroom.ports.errors import AlreadyRunning, ConfigError, StoreBroken
+from postroom.ports.errors import AlreadyRunning, StateRefused, StoreBroken
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
@@ -87,7 +87,7 @@ async def test_a_file_that_is_not_for_us_is_refused_and_not_touched(
     await open_once(tmp_path)
     change(tmp_path, *statements)
     before = (tmp_path / "state" / "postroom.db").read_bytes()
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(StateRefused, match=told):
         await open_once(tmp_path)
     assert (tmp_path / "state" / "postroom.db").read_bytes() == before
 
@@ -200,7 +200,7 @@ def test_network_and_user_space_file_systems_are_refused_unless_accepted(
     if kind is None:
         assert check(Path(where), accept_any=False) is None
         return
-    with pytest.raises(ConfigError, match=kind):
+    with pytest.raises(StateRefused, match=kind):
         check(Path(where), accept_any=False)
     assert kind in (check(Path(where), accept_any=True) or "")
 

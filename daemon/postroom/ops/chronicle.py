@@ -13,7 +13,6 @@ from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
-from postroom.ports.desk import Actor
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import Recovered
 
@@ -77,13 +76,13 @@ class Chronicle:
         lag_s = loop_lag.total_seconds()
         self._say_seldom(LogEvent.WATCHDOG_WITHHELD, reason, reason=reason, loop_lag_s=lag_s)
 
-    def mailbox_paused(self, mailbox_id: str, reason: str, actor: Actor) -> None:
+    def mailbox_paused(self, mailbox_id: str, reason: str, by: str) -> None:
         """A person paused a mailbox."""
-        self._say(LogEvent.MAILBOX_PAUSED, mailbox_id=mailbox_id, reason=reason, uid=actor.uid)
+        self._say(LogEvent.MAILBOX_PAUSED, mailbox_id=mailbox_id, reason=reason, by=by)
 
-    def mailbox_resumed(self, mailbox_id: str, actor: Actor) -> None:
+    def mailbox_resumed(self, mailbox_id: str, by: str) -> None:
         """A person set it free again."""
-        self._say(LogEvent.MAILBOX_RESUMED, mailbox_id=mailbox_id, uid=actor.uid)
+        self._say(LogEvent.MAILBOX_RESUMED, mailbox_id=mailbox_id, by=by)
 
     def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
         """A connection to a relay could not be made or was lost."""

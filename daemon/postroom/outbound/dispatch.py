@@ -193,6 +193,11 @@ class Dispatcher:
     def _now(self) -> Moment:
         return Moment(self._clock.now(), self._clock.monotonic())
 
+    def _mend(self, now: Moment) -> None:
+        """A jump of the wall clock must not keep a breaker or a pause shut beyond its own maximum."""
+        for line in self._lines.values():
+            line.world.mend(now.at)
+
     def _set_alarm(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Wake up when the first gate opens or the first unread row is due, at the latest after RECHECK_S."""
         earliest = min(self._instants(now), default=None)
@@ -220,6 +225,8 @@ class Dispatcher:
     async def _ring(self, wait_s: float) -> None:
         await self._clock.sleep(wait_s)
         self._alarm_at = None
+        if wait_s == RECHECK_S:
+            self._mend(self._now())
         self._woken.set()
 
     # -- notes ---------------------------------------------------------------------------------
@@ -236,3 +243,4 @@ class Dispatcher:
         line.world.mailbox.paused_by = "operator" if change.is_paused else None
         if not change.is_paused:
             line.world.resume()
+            self._flights.resumed(change.mailbox_id)

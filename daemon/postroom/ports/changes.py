@@ -48,10 +48,12 @@ class JobChanged:
 
 @dataclass(frozen=True, slots=True)
 class MailboxPaused:
-    """A mailbox was paused by a person (`is_paused`) or set free again."""
+    """A person (`by`, as in a history row) paused a mailbox for a reason, or set it free again (`is_paused` False)."""
 
     mailbox_id: str
     is_paused: bool
+    by: str
+    reason: str
 
 
 Change = RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused

@@ -131,7 +131,7 @@ class SqliteAdmin:
 
     async def resume(self, mailbox_id: str, actor: Actor, at: Instant) -> None:
         """End the pause, and close the breaker of the mailbox."""
-        await self._control(Resuming(mailbox_id))
+        await self._control(Resuming(mailbox_id, actor))
 
     async def suppress(
         self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant
