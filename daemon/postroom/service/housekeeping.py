@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Final
 
 from postroom.config.settings import Settings
+from postroom.core.clockdoubt import ClockDoubt
+from postroom.core.instant import Moment
 from postroom.outbound.staging import SpoolStaging
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.tools import Tools
@@ -30,6 +32,9 @@ class Housekeeping:
             staging.remove,
         )
 
+        moment = Moment(tools.clock.now(), tools.clock.monotonic())
+        self._doubt = ClockDoubt(moment, outbox.opened.newest_at)
+
     async def run(self) -> None:
         """Do it every quarter of an hour."""
         wait = _AT_FIRST
@@ -39,8 +44,12 @@ class Housekeeping:
             wait = _EVERY
 
     async def _once(self) -> None:
+        clock = self._tools.clock
+        if self._doubt.is_doubted(Moment(clock.now(), clock.monotonic())):
+            self._tools.chronicle.clock_doubted()
+            return
         try:
-            taken = await self._retention.run(self._tools.clock.now())
+            taken = await self._retention.run(clock.now())
             await self._outbox.keep()
         except StoreBroken:
             raise
