@@ -177,6 +177,28 @@ async def test_what_is_no_http_is_a_problem_and_ends_the_connection(api: Api, sa
     assert b"aiohttp" not in answer
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        (b"GET http://elsewhere.example/v1/version", b"200"),
+        (b"GET /v1/version?", b"200"),
+        (b"GET //v1/version", b"404"),
+        (b"GET /v1/../v1/version", b"404"),
+        (b"GET /%76%31/version", b"200"),
+        (b"GET /v1/jobs/%ff%00", b"404"),
+        (b"GET /v1/jobs?%ff=%00", b"422"),
+        (b"OPTIONS *", b"40"),
+        (b"CONNECT x:25", b"40"),
+        (b"GET /v1/mailboxes/" + b"x" * 7000, b"404"),
+    ],
+    ids=lambda one: one[:24],
+)
+async def test_strange_targets_have_plain_answers(api: Api, target: bytes, status: bytes) -> None:
+    line = await first_line(api, target + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert line.partition(b" ")[2].startswith(status)
+    assert api.faults == []
+
+
 async def test_a_caller_without_a_name_is_refused(tmp_path: Path) -> None:
     async with running(tmp_path, principal=lambda peer: None) as api:
         said = await api.get("/jobs")

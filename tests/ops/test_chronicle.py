@@ -14,7 +14,6 @@ from postroom.ops.chronicle import Chronicle, lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
-from postroom.ports.desk import Actor
 from postroom.ports.errors import RelayFault, StoreBroken, StoreUnavailable
 from postroom.ports.looping import Recovered
 from support.ops_clock import LateClock
@@ -68,10 +67,10 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         {"level": "error", "loop_lag_s": 2.0},
     ),
     "pause": (
-        lambda said: said.mailbox_paused("support", "wrong list", Actor(1000)),
-        {"level": "warning", "mailbox_id": "support", "reason": "wrong list", "uid": 1000},
+        lambda said: said.mailbox_paused("support", "wrong list", "uid:1000"),
+        {"level": "warning", "mailbox_id": "support", "reason": "wrong list", "by": "uid:1000"},
     ),
-    "resume": (lambda said: said.mailbox_resumed("support", Actor(0)), {"uid": 0}),
+    "resume": (lambda said: said.mailbox_resumed("support", "uid:0"), {"by": "uid:0"}),
     "relay": (
         lambda said: said.relay_faulted(
             "main", RelayFault(Stage.AUTH, "login of u@example.com refused", SmtpReply(535, "5.7.8", "", b""))
@@ -82,6 +81,8 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         lambda said: said.store_refused(StoreUnavailable("busy")),
         {"level": "error", "error": "StoreUnavailable", "detail": "busy", "unlogged": 0},
     ),
+    "store found": (lambda said: said.store_warned("is on overlay"), {"detail": "is on overlay"}),
+    "clock": (lambda said: said.clock_doubted(), {"level": "error"}),
     "retention": (lambda said: said.retention_removed(1, 2, 3), {"jobs": 1, "files": 3}),
     "peer": (lambda said: said.peer_refused(None, "unknown user"), {"uid": None}),
     "request": (

@@ -13,11 +13,14 @@ from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
-from postroom.ports.desk import Actor
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import Recovered
 
 
+_CLOCK: Final = (
+    "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
+    " retention waits. Set the clock; what it says is believed a day from now."
+)
 _LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
@@ -77,13 +80,13 @@ class Chronicle:
         lag_s = loop_lag.total_seconds()
         self._say_seldom(LogEvent.WATCHDOG_WITHHELD, reason, reason=reason, loop_lag_s=lag_s)
 
-    def mailbox_paused(self, mailbox_id: str, reason: str, actor: Actor) -> None:
+    def mailbox_paused(self, mailbox_id: str, reason: str, by: str) -> None:
         """A person paused a mailbox."""
-        self._say(LogEvent.MAILBOX_PAUSED, mailbox_id=mailbox_id, reason=reason, uid=actor.uid)
+        self._say(LogEvent.MAILBOX_PAUSED, mailbox_id=mailbox_id, reason=reason, by=by)
 
-    def mailbox_resumed(self, mailbox_id: str, actor: Actor) -> None:
+    def mailbox_resumed(self, mailbox_id: str, by: str) -> None:
         """A person set it free again."""
-        self._say(LogEvent.MAILBOX_RESUMED, mailbox_id=mailbox_id, uid=actor.uid)
+        self._say(LogEvent.MAILBOX_RESUMED, mailbox_id=mailbox_id, by=by)
 
     def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
         """A connection to a relay could not be made or was lost."""
@@ -103,6 +106,14 @@ class Chronicle:
         detail = without_addresses(str(error))
         name = type(error).__name__
         self._say_seldom(LogEvent.STORE_REFUSED, name, error=name, detail=detail)
+
+    def store_warned(self, detail: str) -> None:
+        """The store was found in a way that somebody should know of."""
+        self._say(LogEvent.STORE_WARNED, detail=detail)
+
+    def clock_doubted(self) -> None:
+        """The wall clock is not believed: what can not be undone waits for a day."""
+        self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)
 
     def retention_removed(self, jobs: int, events: int, files: int) -> None:
         """What had outlived its time is gone."""

@@ -41,17 +41,19 @@ class StateMoved:
 
 @dataclass(frozen=True, slots=True)
 class JobChanged:
-    """The deliveries of this job changed: whoever waits for it to settle looks again."""
+    """This job may have settled: whoever waits for it looks again."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxPaused:
-    """A mailbox was paused by a person (`is_paused`) or set free again."""
+    """A person (`by`, as in a history row) paused a mailbox for a reason, or set it free again (`is_paused` False)."""
 
     mailbox_id: str
     is_paused: bool
+    by: str
+    reason: str
 
 
 Change = RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused

@@ -1,5 +1,6 @@
 """Leads what the loop and acceptance decide to the decision log and to the signals."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from postroom.core.admit import Wait
@@ -11,6 +12,7 @@ from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
 from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
+from postroom.ports.changes import Change, MailboxPaused
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 from postroom.ports.outbox import Intake
@@ -65,6 +67,15 @@ class LoopAccount:
     def store_refused(self, error: Exception) -> None:
         """The store said no."""
         self._chronicle.store_refused(error)
+
+    def committed(self, changes: Sequence[Change]) -> None:
+        """Tell what people did to mailboxes (ports.changes.Observer)."""
+        for change in changes:
+            if isinstance(change, MailboxPaused):
+                if change.is_paused:
+                    self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
+                else:
+                    self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
 
 
 class ToldIntake:

@@ -83,8 +83,9 @@ async def join(
     )
     pools = {id_: Pool(relay, find_host_name()) for id_, relay in settings.relays.items()}
     way = Way(host, worlds, pools)
-    dispatcher = _dispatcher(tools, outbox, composer, signals, way)
-    for observer in (depth, signals, dispatcher, settled):
+    account = LoopAccount(tools.decisions, tools.chronicle, signals)
+    dispatcher = _dispatcher(tools, outbox, composer, account, way)
+    for observer in (depth, signals, dispatcher, settled, account):
         outbox.database.watch(observer)
     parts = Parts(
         submitter=submitter,
@@ -108,11 +109,10 @@ def _dispatcher(
     tools: Tools,
     outbox: Outbox,
     composer: SpoolComposer,
-    signals: Signals,
+    account: LoopAccount,
     way: Way,
 ) -> Dispatcher:
     clock = tools.clock
-    account = LoopAccount(tools.decisions, tools.chronicle, signals)
     judge = Judge(account, clock, tools.entropy)
     attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
     flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)

@@ -64,7 +64,8 @@ class Pausing:
         """Nothing; what waits stays as it is, and the loop starts nothing more."""
         conn.execute(_KNOW, (self.mailbox_id,))
         conn.execute(_PAUSE, (self.actor.by, self.reason, self.at, self.mailbox_id))
-        return UnitResult(None, (MailboxPaused(self.mailbox_id, is_paused=True),))
+        told = MailboxPaused(self.mailbox_id, is_paused=True, by=self.actor.by, reason=self.reason)
+        return UnitResult(None, (told,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,13 @@ class Resuming:
     """A unit that ends the pause and closes the breaker of a mailbox."""
 
     mailbox_id: str
+    actor: Actor
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
         """Nothing."""
         conn.execute(_RESUME, (self.mailbox_id,))
-        return UnitResult(None, (MailboxPaused(self.mailbox_id, is_paused=False),))
+        told = MailboxPaused(self.mailbox_id, is_paused=False, by=self.actor.by, reason="")
+        return UnitResult(None, (told,))
 
 
 @dataclass(frozen=True, slots=True)
