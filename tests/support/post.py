@@ -82,6 +82,7 @@ class Post:
     settings: Settings
     outbox: Outbox
     joined: Joined
+    tools: Tools
     log: io.StringIO
     loop: asyncio.Task[None]
 
@@ -198,7 +199,7 @@ async def open_post(
             async with asyncio.TaskGroup() as group:
                 joined = await join(said, tools, outbox, files, group)
                 loop = group.create_task(joined.dispatcher.run())
-                post = Post(clock, said, outbox, joined, log, loop)
+                post = Post(clock, said, outbox, joined, tools, log, loop)
                 try:
                     yield post
                 finally:

@@ -14,6 +14,7 @@ from postroom.store.sqlite.retention import Kept, SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
+_ORPHAN_AGE: Final = timedelta(days=1)  # no accept takes that long
 _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 
 
@@ -26,6 +27,7 @@ class Housekeeping:
         kept = settings.retention
         self._tools = tools
         self._outbox = outbox
+        self._staging = staging
         self._retention = SqliteRetention(
             outbox.database,
             Kept(sent=kept.sent, failed=kept.failed, events=kept.events, staged=kept.staged),
@@ -50,11 +52,19 @@ class Housekeeping:
             return
         try:
             taken = await self._retention.run(clock.now())
+            swept = await self._sweep()
             await self._outbox.keep()
         except StoreBroken:
             raise
         except StoreError as error:
             self._tools.chronicle.store_refused(error)
             return
-        if taken.jobs or taken.events or taken.files:
-            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.files)
+        files = taken.files + swept
+        if taken.jobs or taken.events or files:
+            self._tools.chronicle.retention_removed(taken.jobs, taken.events, files)
+
+    async def _sweep(self) -> int:
+        """Remove files of the spool that no row names; the spool keeps what was put in within the hour."""
+        old = await self._staging.find_older(_ORPHAN_AGE)
+        unnamed = await self._retention.find_unnamed(old)
+        return sum([await self._staging.remove(sha256) for sha256 in unnamed])

@@ -107,7 +107,7 @@ class Writer:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do."""
-        return self._idle.is_set()
+        return not self._is_busy and not any(self._queues)
 
     @property
     def is_broken(self) -> bool:
