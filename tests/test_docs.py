@@ -27,6 +27,10 @@ DECISIONS = sorted((DOCS / "decisions").iterdir())
 
 ROW = re.compile(r"\| `([^`]+)` \| (.*) \|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED = re.compile(
+    r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|ops|outbound|ports|service|store|systemd|tests)/"
+    r"[\w/-]*\w(?:\.[a-z]\w*)*)"
+)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 ENTRY = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE)
 # Paths of one machine, and hosts of package registries; in pieces, so that this file has none of them.
@@ -184,11 +188,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_file_that_is_named_is_there(page: Path) -> None:
-    named = re.findall(
-        r"`((?:config|systemd|tests|docs|benchmarks)/[\w./-]*\w|(?:api|cli|core|ops|outbound|ports|service|store)/[\w/]+(?:\.py)?)`",
-        page.read_text("utf-8"),
-    )
-    for name in named:
+    for name in NAMED.findall(page.read_text("utf-8")):
         places = (ROOT / name, ROOT / "daemon/postroom" / name, ROOT / f"daemon/postroom/{name}.py")
         assert any(place.exists() for place in places), name
 
