@@ -100,8 +100,9 @@ def test_a_cancel_that_brings_doubt_back_is_an_event(conn: sqlite3.Connection) -
 
 def test_a_job_with_other_deliveries_open_stays_open(conn: sqlite3.Connection) -> None:
     first, second = put_job(conn, S.PENDING, S.SENDING, delivery={"marked_at": NOW})
-    run(conn, Cancelling((first, second), ANN, NOW))
+    _, changes = run(conn, Cancelling((first, second), ANN, NOW))
     assert status(conn, first) is None
+    assert JobChanged(1) not in changes
 
 
 async def test_a_job_of_many_is_cancelled_whole(tmp_path: Path) -> None:

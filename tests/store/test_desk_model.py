@@ -117,6 +117,7 @@ class Desk(RuleBasedStateMachine):
         before = self.state(number)
         row = self.conn.execute(_START, (number,)).fetchone()
         self.told(record(self.conn, row, Step(before, S.SENDING, self.tick(), "loop")))
+        self.waiting.discard(number)  # the loop took it itself
         if is_marked:
             self.conn.execute(_MARK, (self.now, number))
         return number

@@ -87,7 +87,6 @@ class MemorySpool:
     ) -> tuple[KeptFile | FileRefused, ...] | FilesSlow:
         self.keeps += 1
         self.reader_uid = reader_uid
-        self.reader_uid = reader_uid
         return FilesSlow() if self.is_slow else tuple(self._keep(one, roots) for one in files)
 
     async def digest_files(

@@ -56,6 +56,10 @@ class Flights:
         """Whether nothing is under way."""
         return not self.taken
 
+    def resumed(self, mailbox_id: str) -> None:
+        """A person set a mailbox free: what was held against it is forgotten."""
+        self._judge.resumed(mailbox_id)
+
     def interrupt(self) -> None:
         """Give up every dialogue; the outcomes are still stored."""
         for task in self._tasks.values():

@@ -71,7 +71,7 @@ async def open_outbox(
     An end without an exception is a clean stop. `has_spool_file` says whether a file of this hex SHA-256 is in the
     spool; it is called on the writer's thread.
 
-    Raises: ConfigError, AlreadyRunning, StoreUnavailable, StorageFull, StoreBroken.
+    Raises: StateRefused, AlreadyRunning, StoreUnavailable, StorageFull, StoreBroken.
     """
     rules = rules or OpeningRules()
     setting = setting or Setting()

@@ -6,7 +6,7 @@
 | `sending`, marked | `uncertain`: the relay may have it, so it is never sent again by itself |
 
 A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
-rows and are not touched.
+rows and are not touched. What is marked is never much: the loop has at most its slots and 1,000 outcomes open.
 """
 
 import sqlite3
@@ -16,12 +16,13 @@ from typing import Final
 from postroom.core.delivery import DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
-from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.events import write_events
 from postroom.store.sqlite.transition import Step, record, settle
 
 
 BY: Final = "recovery"
 
+_LAST_HISTORY: Final = "SELECT coalesce(max(number), 0) FROM history"
 _POISON: Final = """
     SELECT number, doubts FROM delivery INDEXED BY delivery_sending
     WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
@@ -74,12 +75,12 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
     poison = _end_poison(conn, now) if is_crash else 0
     given = {"now": now, "crash": int(is_crash)}
+    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
     conn.execute(_BACK_HISTORY, given)
     back = conn.execute(_BACK, given).rowcount
     conn.execute(_DOUBT_HISTORY, given)
     doubtful = conn.execute(_DOUBT, given).fetchall()
-    for row in doubtful:
-        write_event(conn, "delivery.uncertain", row["number"], now)
+    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
     for job in {row["job"] for row in doubtful}:
         settle(conn, job, now)
     return Found(back, len(doubtful), poison)
