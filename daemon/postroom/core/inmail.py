@@ -1,0 +1,120 @@
+"""A received message as it was understood: what the parser process hands back, plain values only (CONTRACT §5).
+
+Everything in it is a stranger's: bounded, without control characters, surrogates or bidi overrides in one-line values.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Parse(StrEnum):
+    """How far a message was read."""
+
+    COMPLETE = "complete"
+    LIMITED = "limited"
+    FAILED = "failed"
+
+
+class AutomationKind(StrEnum):
+    """Who wrote it, as far as the message says."""
+
+    HUMAN = "human"
+    AUTO_REPLY = "auto_reply"
+    LIST = "list"
+    BULK = "bulk"
+    REPORT = "report"
+    LOOP = "loop"
+
+
+class RemovedWhy(StrEnum):
+    """Why a range of the text is not part of what was written now."""
+
+    QUOTE = "quote"
+    SIGNATURE = "signature"
+    HEADER = "header"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A name and an addr-spec as a header has them; the address has its domain in lower case, '' where it has none."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A range of `text`, in characters."""
+
+    start: int
+    end: int
+    why: RemovedWhy
+
+
+@dataclass(frozen=True, slots=True)
+class InAttachment:
+    """An attachment; its bytes lie in a file named `sha256` (hex) in the directory that the parser was given."""
+
+    sha256: str
+    size_bytes: int
+    filename: str
+    content_type: str
+    is_inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRecipient:
+    """One recipient block of a delivery report (RFC 3464 §2.3); None = the report does not say."""
+
+    recipient: str | None
+    action: str | None
+    status: str | None
+    diagnostic: str | None
+    remote_mta: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original."""
+
+    recipients: tuple[ReportedRecipient, ...]
+    original_message_id: str | None
+    original_delivery: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InMail:
+    """The whole of it.
+
+    Ids have their brackets and stand in the order of the header. `text` is the whole text; `new_text` is it without
+    the `removed` ranges. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
+    Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
+    come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
+    those of To and Cc: a token may stand in them.
+    """
+
+    parse: Parse
+    message_id: str | None
+    in_reply_to: tuple[str, ...]
+    references: tuple[str, ...]
+    sender: Person | None
+    is_sender_ambiguous: bool
+    to: tuple[Person, ...]
+    cc: tuple[Person, ...]
+    reply_to: tuple[Person, ...]
+    subject: str
+    date: str | None
+    text: str
+    new_text: str
+    removed: tuple[Removed, ...]
+    html: str | None
+    attachments: tuple[InAttachment, ...]
+    defects: tuple[str, ...]
+    automation: AutomationKind
+    evidence: tuple[str, ...]
+    report: Report | None
+    own_delivery: str | None
+    thread_index: str | None
+    forwarded_for: tuple[str, ...]
+    header_recipients: tuple[str, ...]
+    dedupe: str

@@ -1,0 +1,124 @@
+"""Values of a mail's way in: what the listener hands over, what intake makes of it, what comes of publishing it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroom.core.inmail import InMail
+from postroom.core.instant import Instant
+from postroom.core.token import Token
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalRecipient:
+    """One accepted RCPT: the mailbox it belongs to, and the genuine token in it, if there is one."""
+
+    address: str
+    mailbox_id: str
+    token: Token | None
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """Raw bytes in the spool, by hex SHA-256."""
+
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message at its final dot. `sender` '' = the null reverse-path. `raw` above 64 KiB lies in the spool."""
+
+    at: Instant
+    sender: str
+    recipients: tuple[ArrivalRecipient, ...]
+    client_ip: str
+    helo: str
+    is_tls: bool
+    is_trusted: bool
+    raw: bytes | RawFile
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A stored arrival that is not published yet."""
+
+    number: int
+    arrival: Arrival
+
+
+class MatchedBy(StrEnum):
+    """What tied a message to its thread."""
+
+    REPLY_TOKEN = "reply_token"  # noqa: S105 - a word of the contract
+    RETURN_PATH = "return_path"
+    IN_REPLY_TO = "in_reply_to"
+    REFERENCES = "references"
+    THREAD_INDEX = "thread_index"
+    SUBJECT = "subject"
+    NONE = "none"
+
+
+class Confidence(StrEnum):
+    """How sure that is."""
+
+    CERTAIN = "certain"
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAttachment:
+    """An attachment that got a public reference."""
+
+    ref: str
+    sha256: str
+    size_bytes: int
+    filename: str
+    content_type: str
+    is_inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One received message for one mailbox, parsed, to become at most one event.
+
+    `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine ones, best first; the unit finds
+    the thread by them, by `mail`'s ids, and at last by `subject_key` (folded subject without reply prefixes, ''
+    = none to go by) with the same peer within 30 days. `accepts_new` False: a message that matches no thread is stored, its event
+    has `accepted: false` and is pending for nobody who does not ask. Files are in the spool already.
+    """
+
+    received: int
+    mailbox_id: str
+    at: Instant
+    recipients: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    mail: InMail
+    attachments: tuple[StoredAttachment, ...]
+    html_ref: StoredAttachment | None
+    text_ref: StoredAttachment | None
+    subject_key: str
+    accepts_new: bool
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """It became an event."""
+
+    seq: int
+    thread_number: int
+    type: str
+    matched_by: MatchedBy
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """The same mail was published before, as this event; its envelope.to was widened."""
+
+    seq: int
+
+
+PublishResult = Published | Doubled
