@@ -153,6 +153,14 @@ class Post:
             self.clock.advance(seconds if step is None else step)
             await self.quiet()
 
+    async def pass_until(self, is_so: Callable[[], bool], step: float = 0.5) -> None:
+        """Let time pass in steps until it is so."""
+        async with asyncio.timeout(10):
+            while not is_so():
+                self._fail_with_loop()
+                self.clock.advance(step)
+                await breathe()
+
     @asynccontextmanager
     async def serve(self, path: Path) -> AsyncIterator[None]:
         """The API on a Unix socket."""
