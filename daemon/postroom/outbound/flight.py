@@ -74,7 +74,10 @@ class Flights:
         held: Reservation,
         landed: Landed,
     ) -> None:
-        """Begin an attempt at a row that `admit` let go; `landed` is told when the row waits again, or is done (None)."""
+        """Begin an attempt at a row that `admit` let go; `landed` is told when the row waits again, or is done (None).
+
+        That is the instant in the store, by which the row is found again: one that was put back keeps its place.
+        """
         self.taken.add(row.number)
         self._tasks[row.number] = group.create_task(self._fly(group, world, row, held, landed))
 
@@ -90,7 +93,7 @@ class Flights:
         try:
             started = await self._begin(world, row, held)
             if started is None:
-                due_at = self._clock.now()
+                due_at = row.due_at
             else:
                 due_at, reached_mail = await self._attempt(group, world, row, held, started)
         finally:
@@ -147,8 +150,7 @@ class Flights:
         ended = await self._attempts.run(started, mailbox, self._pools[relay_id], on_slow)
         if ended.stopped is not None:
             self._account.stopped(started, ended.stopped)
-            is_waiting = ended.stopped.state in WAITING
-            return (self._clock.now() if is_waiting else None), True
+            return (row.due_at if ended.stopped.state in WAITING else None), True
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
