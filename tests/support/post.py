@@ -57,11 +57,17 @@ ARTICLE = "retry = { first_s = 300, factor = 2, jitter = 0, max_attempts = 5 }"
 
 
 def settings(
-    folder: Path, port: int, *, mailbox: str = ARTICLE, relay: str = "", more: str = ""
+    folder: Path,
+    port: int,
+    *,
+    mailbox: str = ARTICLE,
+    relay: str = "",
+    daemon: str = "",
+    more: str = "",
 ) -> Settings:
-    """One mailbox that sends through a relay on loopback; `mailbox` and `relay` are lines of theirs, `more` follows."""
+    """One mailbox that sends through a relay on loopback; `mailbox`, `relay` and `daemon` are lines of theirs."""
     path = folder / "postroom.toml"
-    daemon = f'[daemon]\nstate_dir = "{folder}/state"\nlog_level = "debug"\n'
+    daemon = f'[daemon]\nstate_dir = "{folder}/state"\nlog_level = "debug"\n{daemon}\n'
     path.write_text(
         daemon + MAIN.format(port=port, folder=folder, mailbox=mailbox, relay=relay) + more
     )
@@ -71,7 +77,11 @@ def settings(
 
 def setting(**changes: Any) -> Setting:
     """A disk with room, on which no ballast is laid."""
-    return Setting(**{"min_free_bytes": FREE, "disk_free": lambda _: FREE, **changes})
+    return Setting(**{"min_free_bytes": FREE, "disk_free": _free, **changes})
+
+
+def _free(_: Path) -> int:
+    return FREE
 
 
 @dataclass

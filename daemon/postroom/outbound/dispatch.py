@@ -52,7 +52,7 @@ class Dispatcher:
         self._clock = clock
         self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
         self._turns = list(self._lines)
-        self._woken = asyncio.Event()
+        self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
         self._is_expiring = False

@@ -29,7 +29,7 @@ Landed = Callable[[WaitingRow, Instant | None], None]
 
 
 class Flights:
-    """Every attempt under way."""
+    """Every attempt under way. `moved` is set when one of them gives something free before it ends."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Flights:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
         self.taken: set[int] = set()
+        self.moved = asyncio.Event()
 
     @property
     def is_empty(self) -> bool:
@@ -138,6 +139,7 @@ class Flights:
 
         def on_slow() -> None:
             world.leave_slots(held)
+            self.moved.set()
             self._watches[row.number] = group.create_task(self._watch(world, row.number))
 
         relay_id = world.relay.relay.id

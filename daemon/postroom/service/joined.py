@@ -102,6 +102,7 @@ async def join(
         kept=Kept(group),
         principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
+        on_store_refused=tools.chronicle.store_refused,
         version=__version__,
     )
     return Joined(parts, dispatcher, staging, signals, way)
