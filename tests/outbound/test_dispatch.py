@@ -254,6 +254,56 @@ async def test_a_storm_of_permanent_refusals_opens_the_breaker_after_twenty() ->
         assert states(run, numbers) == {FAILED: 20, SENT_STATE: 40}
 
 
+async def storm(run: Loop) -> None:
+    """Twenty refusals over five domains open the mailbox's breaker."""
+    run.pools["main"].script = lambda envelope: refused(Stage.RCPT, 550, "5.1.1 User unknown")
+    for n in range(20):
+        run.store.add("box", domain=f"d{n % 5}.example")
+    await run.run(5)
+    assert ("breaker", "mailbox", "box", "open", "permanent_storm") in run.told.lines
+    run.store.starts.clear()
+
+
+async def test_probes_of_a_stormed_mailbox_take_high_first() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        bulk = [run.store.add("box", Lane.BULK) for _ in range(3)]
+        standard = [run.store.add("box") for _ in range(3)]
+        high = [run.store.add("box", Lane.HIGH) for _ in range(3)]
+        run.pools["main"].script = lambda envelope: SENT
+        await run.run(120)
+        assert run.store.starts[:3] == high
+        assert sorted(run.store.starts[3:]) == sorted(bulk + standard)
+
+
+async def test_after_a_refused_probe_another_domain_is_tried_before_a_higher_priority() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        high = [run.store.add("box", Lane.HIGH, "odd.example") for _ in range(2)]
+        other = run.store.add("box", Lane.BULK, "other.example")
+        await run.run(61)
+        assert run.store.starts == high[:1]
+        await run.run(121)
+        assert run.store.starts == [high[0], other]
+
+
+async def test_another_domain_is_tried_even_behind_a_long_backlog_of_the_refused_one() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        many = [run.store.add("box", domain="odd.example") for _ in range(600)]
+        other = run.store.add("box", domain="other.example")
+        await run.run(61)
+        assert run.store.starts == many[:1]
+        await run.run(121)
+        assert run.store.starts == [many[0], other]
+        run.pools["main"].script = lambda envelope: SENT
+        await run.run(1200, step=5)
+        assert states(run, [*many, other]) == {SENT_STATE: 601}
+
+
 async def test_five_outcomes_in_doubt_stop_the_mailbox() -> None:
     run = loop(mailbox(concurrency=1))
     lost = SENT.__class__(
