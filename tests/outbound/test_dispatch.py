@@ -1,5 +1,6 @@
 """The delivery loop on a fake clock: who goes when, and what happens to who can not go."""
 
+import asyncio
 from collections import Counter
 from datetime import timedelta
 
@@ -321,6 +322,31 @@ async def test_five_outcomes_in_doubt_stop_the_mailbox() -> None:
     async with run:
         await run.run(20)
         assert states(run, numbers)[DeliveryState.UNCERTAIN] == 5
+
+
+async def test_three_that_wait_a_minute_for_the_final_reply_stop_the_mailbox_at_once() -> None:
+    run = loop(mailbox(concurrency=4))
+    answered = asyncio.Event()
+
+    async def silence() -> Dialogue:
+        await answered.wait()
+        return SENT
+
+    run.pools["main"].script = lambda envelope: silence() if envelope.recipient else SENT
+    run.pools["main"].is_slow = True
+    numbers = [run.store.add("box", domain=f"d{n}.example") for n in range(3)]
+    async with run:
+        await run.run(29)
+        assert run.store.breakers == {}
+        await run.run(2)
+        kept = run.store.breakers["box"]
+        assert (kept.state, kept.reason) == ("open", ReasonCode.DOUBT_STORM)
+        late = run.store.add("box")
+        await run.run(5)
+        assert run.store.state(late) is PENDING
+        answered.set()
+        await run.run(120)
+        assert states(run, [*numbers, late]) == {SENT_STATE: 4}
 
 
 async def test_a_pause_holds_a_mailbox_until_it_is_resumed() -> None:
