@@ -178,8 +178,10 @@ class Post:
     def _is_calm(self, under_way: int) -> bool:
         dispatcher = self.joined.dispatcher
         feeds = [feed for line in dispatcher._lines.values() for feed in line.feeds]
+        has_begun = dispatcher._offset is not None  # its first turn, after it asked who has mail
         return (
-            self.outbox.database._writer.is_idle
+            has_begun
+            and self.outbox.database._writer.is_idle
             and not dispatcher._woken.is_set()
             and len(dispatcher._flights.taken) == under_way
             and not any(feed.is_reading or feed.wants_read(self.clock.now()) for feed in feeds)

@@ -182,7 +182,18 @@ class Flights:
     async def _watch(self, world: World, number: int) -> None:
         """Tell the storm guard that a final reply is awaited for more than a minute."""
         await self._clock.sleep(LONG_AFTER_SLOW_S)
-        self._judge.waits_long(world, number)
+        if self._judge.waits_long(world, number):
+            await self._keep_breaker(world)
+
+    async def _keep_breaker(self, world: World) -> None:
+        """Store it now: what waits may wait for minutes, and a restart must not begin the storm anew."""
+        mailbox = world.mailbox
+        try:
+            await self._store.keep_breaker(mailbox.mailbox.id, mailbox.breaker)
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:

@@ -9,6 +9,7 @@ from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
+from postroom.store.sqlite.unit import UnitResult
 
 
 MAILBOX_SCOPE: Final = "m:"
@@ -92,6 +93,12 @@ def count_start(
 def give_back(conn: sqlite3.Connection, buckets: Iterable[Bucket]) -> None:
     """Take a start that never reached MAIL out of its buckets."""
     conn.executemany(_GIVE_BACK, [_key(bucket) for bucket in buckets])
+
+
+def keep_breaker(conn: sqlite3.Connection, mailbox_id: str, breaker: Breaker) -> UnitResult[None]:
+    """Remember a mailbox's breaker that moved without an outcome."""
+    write_mailbox_breaker(conn, mailbox_id, breaker)
+    return UnitResult(None)
 
 
 def write_mailbox_breaker(conn: sqlite3.Connection, mailbox_id: str, breaker: Breaker) -> None:
