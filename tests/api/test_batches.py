@@ -1,7 +1,11 @@
 import asyncio
+from pathlib import Path
+from typing import Any
 
 from postroom.ports.errors import StoreUnavailable
-from support.api_server import Api
+from postroom.ports.submitting import SubmitResult
+from support.api_fakes import FakeOutbox, FakeSubmitter
+from support.api_server import Api, running
 
 
 def mail(name: str, **more: object) -> dict[str, object]:
@@ -35,6 +39,29 @@ async def test_a_batch_goes_to_the_store_at_once(api: Api) -> None:
             await api.get("/healthz")
         api.submitter.gate.set()
     assert {one["status"] for one in waiting.result().json["results"]} == {202}
+
+
+class SlowFirst(FakeSubmitter):
+    """Takes its time over the first job it is given, until another one is done."""
+
+    done: asyncio.Event | None = None
+
+    async def submit(self, *asked: Any) -> SubmitResult:
+        if self.done is None:
+            self.done = asyncio.Event()
+            await self.done.wait()
+            return await super().submit(*asked)
+        result = await super().submit(*asked)
+        self.done.set()
+        return result
+
+
+async def test_the_first_under_a_key_is_the_one_that_is_accepted(tmp_path: Path) -> None:
+    first = mail("ann", idempotency_key="k1")
+    outbox = FakeOutbox()
+    async with running(tmp_path, reader=outbox, submitter=SlowFirst(outbox)) as api:
+        said = await api.post("/jobs/batch", {"jobs": [first, first, mail("bob")]})
+    assert [one["status"] for one in said.json["results"]] == [202, 200, 202]
 
 
 async def test_a_store_that_fails_fails_each_job_not_the_batch(api: Api) -> None:

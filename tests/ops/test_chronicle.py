@@ -81,6 +81,8 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         lambda said: said.store_refused(StoreUnavailable("busy")),
         {"level": "error", "error": "StoreUnavailable", "detail": "busy", "unlogged": 0},
     ),
+    "store found": (lambda said: said.store_warned("is on overlay"), {"detail": "is on overlay"}),
+    "clock": (lambda said: said.clock_doubted(), {"level": "error"}),
     "retention": (lambda said: said.retention_removed(1, 2, 3), {"jobs": 1, "files": 3}),
     "peer": (lambda said: said.peer_refused(None, "unknown user"), {"uid": None}),
     "request": (

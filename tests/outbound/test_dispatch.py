@@ -385,3 +385,36 @@ async def test_lane_shares_may_be_set_and_bulk_per_second_caps_bulk() -> None:
     async with run:
         await run.run(10, step=0.5)
         assert 5 <= states(run, bulk)[SENT_STATE] <= 6
+
+
+@pytest.mark.parametrize("years", [10, -10], ids=["forward", "back"])
+async def test_a_clock_that_jumps_keeps_nothing_waiting_beyond_its_longest_wait(years: int) -> None:
+    run = loop(mailbox())
+    run.pools["main"].script = lambda envelope: refused(Stage.RCPT, 451, "try again later")
+    number = run.store.add("box")
+    down = loop(mailbox())
+    down.pools["main"].script = lambda envelope: RelayFault(Stage.CONNECT, "refused")
+    other = down.store.add("box")
+    async with run, down:
+        for each in (run, down):
+            await each.run(60, step=1)
+            each.pools["main"].script = lambda envelope: SENT
+            each.clock.jump(years * 365 * 86_400)
+            await each.run(5400, step=30)
+        assert run.store.state(number) is SENT_STATE
+        assert down.store.state(other) is SENT_STATE
+
+
+async def test_after_a_resume_a_storm_is_counted_anew() -> None:
+    from postroom.ports.changes import MailboxPaused  # noqa: PLC0415 - only here
+
+    run = loop(mailbox(concurrency=1))
+    run.pools["main"].script = lambda envelope: refused(Stage.RCPT, 550, "5.1.1 User unknown")
+    numbers = [run.store.add("box", domain=f"d{n % 10}.example") for n in range(19)]
+    async with run:
+        await run.run(5)
+        assert states(run, numbers) == {FAILED: 19}
+        run.dispatcher.committed([MailboxPaused("box", is_paused=False, by="uid:0", reason="")])
+        more = [run.store.add("box", domain=f"d{n % 10}.example") for n in range(30)]
+        await run.run(5)
+        assert states(run, more)[FAILED] == 20

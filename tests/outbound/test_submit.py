@@ -146,6 +146,13 @@ async def test_another_job_under_a_key_is_refused(change: dict[str, object]) -> 
     assert (result.code, result.job_number) == (RefusalCode.IDEMPOTENCY_KEY_REUSE, first.number)
 
 
+async def test_files_are_read_with_the_right_of_the_caller() -> None:
+    desk = Desk()
+    desk.spool.paths["/srv/a.csv"] = b"1"
+    taken(await desk.post(attachments=[{"path": "/srv/a.csv"}]))
+    assert desk.spool.reader_uid == 1000
+
+
 async def test_a_replay_is_answered_whatever_changed_since() -> None:
     desk = Desk()
     desk.spool.paths["/srv/a.csv"] = b"1"

@@ -258,7 +258,7 @@ async def test_a_file_that_is_being_removed_is_not_named_any_more(tmp_path: Path
 async def test_a_staged_upload_that_is_used_is_counted_and_one_that_is_gone_is_said(
     tmp_path: Path,
 ) -> None:
-    async with outbox_in(tmp_path) as outbox:
+    async with outbox_in(tmp_path, spool=frozenset({"aa"})) as outbox:
         staged = StagedRecord("att_1", "aa", 10, "a.pdf", "application/pdf", NOON)
         await outbox.admin.stage(staged, 1000)
         await accept(outbox, body=Body((FILE,), 10), staged_refs=("att_1",))

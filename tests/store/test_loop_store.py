@@ -437,3 +437,18 @@ async def test_a_row_that_can_not_be_read_is_set_aside_and_stops_nobody(tmp_path
         now = await seen(outbox, 1)
         assert (now.state, now.hold_reason) == (S.HELD, HoldReason.UNREADABLE)
         assert await outbox.loop.find_mailbox_queues() == ()
+
+
+async def test_retries_beyond_the_longest_wait_are_pulled_in_and_send_times_stay(
+    tmp_path: Path,
+) -> None:
+    far, latest = Instant(NOON + 100_000 * MINUTE), Instant(NOON + 60 * MINUTE)
+    async with outbox_in(tmp_path) as outbox:
+        one = await under_way(outbox)
+        again = outcome_of(one.number, one.claim, S.RETRY_SCHEDULED, reply=BUSY, due_at=far)
+        await outbox.loop.finish(again)
+        planned = await outbox.intake.accept(new_job(outbox.intake, due_at=far))
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 1
+        assert (await seen(outbox, one.number)).due_at == latest
+        assert (await seen(outbox, planned.deliveries[0].number)).due_at == far  # type: ignore[union-attr]
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 0

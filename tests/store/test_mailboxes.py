@@ -11,16 +11,23 @@ from postroom.core.record import MailboxRecord, StagedRecord
 from postroom.ports.changes import MailboxPaused, RowsGone, RowsWaiting, StateMoved
 from postroom.ports.desk import DeliveryFilter
 from postroom.ports.errors import StoreUnavailable
-from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.admin_mailbox import Resuming, Suppressing, Unsuppressing
 from postroom.store.sqlite.reader import SqliteReader
 from postroom.store.sqlite.reads_log import find_staged
 from postroom.store.sqlite.staged import Staging
-from support.desk_store import ANN, NOW, Told, database, memory, put, run
+from support.desk_store import ANN, NOW, Told, admin_of, database, memory, put, run
 
 
 S = DeliveryState
 STAGED = StagedRecord("att_1", "ab" * 32, 5, "a.txt", "text/plain", NOW)
+
+
+def is_there(sha256: str) -> bool:
+    return True
+
+
+def is_gone(sha256: str) -> bool:
+    return False
 
 
 @pytest.fixture
@@ -31,7 +38,7 @@ def conn() -> Iterator[sqlite3.Connection]:
 
 async def test_an_operator_pauses_and_resumes_a_mailbox(tmp_path: Path) -> None:
     async with database(tmp_path) as opened:
-        told, admin, reader = Told(), SqliteAdmin(opened), SqliteReader(opened)
+        told, admin, reader = Told(), admin_of(opened), SqliteReader(opened)
         opened.watch(told)
         await admin.pause("support", "moving house", ANN, NOW)
         assert await reader.find_mailboxes() == (
@@ -70,7 +77,7 @@ async def test_what_waits_for_a_mailbox_that_is_gone_is_held_until_it_comes_back
     tmp_path: Path,
 ) -> None:
     async with database(tmp_path) as opened:
-        admin, reader, told = SqliteAdmin(opened), SqliteReader(opened), Told()
+        admin, reader, told = admin_of(opened), SqliteReader(opened), Told()
         await put(opened, *[S.PENDING] * 200, S.SENT, S.HELD, mailbox_id="old")
         await put(opened, S.RETRY_SCHEDULED, mailbox_id="old", delivery={"due_at": NOW + 9})
         await put(opened, S.PENDING)
@@ -101,14 +108,14 @@ async def test_what_waits_for_a_mailbox_that_is_gone_is_held_until_it_comes_back
 
 
 def test_an_upload_is_found_by_its_reference(conn: sqlite3.Connection) -> None:
-    run(conn, Staging(STAGED, 1))
+    run(conn, Staging(STAGED, 1, is_there))
     assert find_staged(conn, "att_1") == STAGED
     assert find_staged(conn, "att_2") is None
 
 
 def test_equal_uploads_are_one_file(conn: sqlite3.Connection) -> None:
-    run(conn, Staging(STAGED, 1))
-    run(conn, Staging(StagedRecord("att_2", "ab" * 32, 5, "b.txt", "text/plain", NOW), 1))
+    run(conn, Staging(STAGED, 1, is_there))
+    run(conn, Staging(StagedRecord("att_2", "ab" * 32, 5, "b.txt", "text/plain", NOW), 1, is_there))
     assert [tuple(row) for row in conn.execute("SELECT sha256, refs FROM spool_file")] == [
         ("ab" * 32, 2)
     ]
@@ -117,4 +124,9 @@ def test_equal_uploads_are_one_file(conn: sqlite3.Connection) -> None:
 def test_nothing_is_staged_on_a_file_that_is_being_removed(conn: sqlite3.Connection) -> None:
     conn.execute("INSERT INTO spool_file VALUES (?, 5, 0, 1, 1)", (STAGED.sha256,))
     with pytest.raises(StoreUnavailable):
-        run(conn, Staging(STAGED, 1))
+        run(conn, Staging(STAGED, 1, is_there))
+
+
+def test_nothing_is_staged_on_a_file_that_was_just_removed(conn: sqlite3.Connection) -> None:
+    with pytest.raises(StoreUnavailable):
+        run(conn, Staging(STAGED, 1, is_gone))

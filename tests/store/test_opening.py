@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState, HoldReason
-from postroom.ports.errors import AlreadyRunning, ConfigError, StoreBroken
+from postroom.core.instant import SECOND
+from postroom.ports.errors import AlreadyRunning, StateRefused, StorageFull, StoreBroken
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
-from support.store_host import HERE, NOON, outbox_in, rows_in
+from support.store_host import HERE, NOON, Faults, HandClock, outbox_in, rows_in, sqlite_error
 from support.store_jobs import new_job, outcome_of, start_of
 
 
@@ -87,7 +88,7 @@ async def test_a_file_that_is_not_for_us_is_refused_and_not_touched(
     await open_once(tmp_path)
     change(tmp_path, *statements)
     before = (tmp_path / "state" / "postroom.db").read_bytes()
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(StateRefused, match=told):
         await open_once(tmp_path)
     assert (tmp_path / "state" / "postroom.db").read_bytes() == before
 
@@ -200,7 +201,7 @@ def test_network_and_user_space_file_systems_are_refused_unless_accepted(
     if kind is None:
         assert check(Path(where), accept_any=False) is None
         return
-    with pytest.raises(ConfigError, match=kind):
+    with pytest.raises(StateRefused, match=kind):
         check(Path(where), accept_any=False)
     assert kind in (check(Path(where), accept_any=True) or "")
 
@@ -216,20 +217,43 @@ def test_an_overlay_is_warned_of_and_an_unknown_host_is_not_checked(
     assert state_dir_module.check_file_system(Path("/mnt/gate"), accept_any=False) is None
 
 
-async def test_an_outcome_that_finds_the_disk_full_gives_the_ballast_for_the_next_try(
+async def test_an_outcome_that_finds_the_disk_full_gets_the_room_of_the_ballast(
     tmp_path: Path,
 ) -> None:
-    async with outbox_in(tmp_path) as outbox:
-        ballast = tmp_path / "state" / "ballast"
+    ballast, faults = tmp_path / "state" / "ballast", Faults()
+
+    def full(conn: sqlite3.Connection, sql: str) -> None:
+        if sql == "COMMIT" and ballast.exists():
+            raise sqlite_error(sqlite3.SQLITE_FULL, "database or disk is full")
+
+    async with outbox_in(tmp_path, faults=faults) as outbox:
         assert ballast.stat().st_size == 16 * 1024 * 1024
-        outbox.space.drop_ballast()
+        await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.loop.start(start_of(1))
+        faults.before = full
+        with pytest.raises(StorageFull):
+            await outbox.loop.finish(outcome_of(1, 1, DeliveryState.SENT))
         assert not ballast.exists()
+        again = await outbox.loop.finish(outcome_of(1, 1, DeliveryState.SENT))
+        assert again is DeliveryState.SENT
+        faults.before = Faults().before
         await outbox.keep()
         assert ballast.exists()
-        done = await outbox.intake.accept(new_job(outbox.intake))
-        number = done.deliveries[0].number  # type: ignore[union-attr]
-        await outbox.loop.start(start_of(number))
-        assert (
-            await outbox.loop.finish(outcome_of(number, 1, DeliveryState.SENT))
-            is DeliveryState.SENT
-        )
+
+
+class HastyClock(HandClock):
+    """Two seconds pass whenever somebody looks."""
+
+    def monotonic(self) -> int:
+        self.move(2 * SECOND)
+        return super().monotonic()
+
+
+async def test_a_store_too_large_to_check_in_time_is_opened_with_a_warning(tmp_path: Path) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        for _ in range(40):
+            recipients = [f"user{n}@x.example" for n in range(50)]
+            await outbox.intake.accept(new_job(outbox.intake, *recipients))
+    change(tmp_path, "UPDATE instance SET clean_stop = 0")
+    async with outbox_in(tmp_path, HastyClock()) as outbox:
+        assert any("only a part of it was checked" in warning for warning in outbox.warnings)

@@ -13,14 +13,13 @@ from postroom.core.mailbox import Lane
 from postroom.core.record import StagedRecord
 from postroom.ops.depth import Depth
 from postroom.ports.desk import DeliveryFilter, JobFilter
-from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.bodies import StoredBody, pack, unpack
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reader import SqliteReader
 from postroom.store.sqlite.retention import Kept, SqliteRetention, Taken
 from postroom.store.sqlite.retention_jobs import Closing
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.desk_store import ANN, DAY, NOW, database, put
+from support.desk_store import ANN, DAY, NOW, admin_of, database, put
 
 
 S = DeliveryState
@@ -147,8 +146,8 @@ async def test_a_job_that_a_crash_left_half_removed_goes_in_the_next_run(tmp_pat
         job = await SqliteReader(opened).find_job(1)
         assert job is not None
         assert job.is_expired
-        assert await SqliteAdmin(opened).retry(number, ANN, NOW) is None
-        assert await SqliteAdmin(opened).cancel_job(1, ANN, NOW) is None
+        assert await admin_of(opened).retry(number, ANN, NOW) is None
+        assert await admin_of(opened).cancel_job(1, ANN, NOW) is None
         assert (await retention(opened).run(after(0))).jobs == 1
         assert await sql(opened, "SELECT count(*) FROM delivery") == [(0,)]
 
@@ -156,7 +155,7 @@ async def test_a_job_that_a_crash_left_half_removed_goes_in_the_next_run(tmp_pat
 async def test_a_job_redriven_meanwhile_stays(tmp_path: Path) -> None:
     async with database(tmp_path) as opened:
         (number,) = await put(opened, S.FAILED)
-        await SqliteAdmin(opened).retry(number, ANN, after(91))
+        await admin_of(opened).retry(number, ANN, after(91))
         closed = await opened.write(Closing((1,), "failed", after(91)), lane=WriteLane.REST)
         assert closed == ()
 
@@ -189,7 +188,7 @@ async def test_old_events_and_old_minutes_go(tmp_path: Path) -> None:
 
 
 async def stage(opened: Database, ref: str, sha256: str) -> None:
-    await SqliteAdmin(opened).stage(StagedRecord(ref, sha256, 5, "a", "text/plain", NOW), 1)
+    await admin_of(opened).stage(StagedRecord(ref, sha256, 5, "a", "text/plain", NOW), 1)
 
 
 async def test_an_upload_that_nobody_used_goes_with_its_file(tmp_path: Path) -> None:

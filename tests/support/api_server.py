@@ -115,6 +115,7 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         kept=Kept(group),
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),
+        on_store_refused=lambda fault: faults.append(("store", fault)),
         version="1.2.3",
         bounds=Bounds(),
     )

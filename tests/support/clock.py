@@ -49,3 +49,8 @@ async def settle(rounds: int = 60) -> None:
     """Let every task run as far as it can without time moving."""
     for _ in range(rounds):
         await asyncio.sleep(0)
+
+
+async def breathe() -> None:
+    """Let real input and output happen; for loops that wait for a condition, with a bound of their own."""
+    await asyncio.sleep(0.002)

@@ -11,6 +11,7 @@ from postroom.core.instant import Instant
 from postroom.core.status import job_status
 from postroom.ports.changes import Change
 from postroom.ports.desk import Actor
+from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.database import Database, open_database
 from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
@@ -72,6 +73,11 @@ def memory() -> Iterator[sqlite3.Connection]:
 async def database(path: Path) -> AsyncIterator[Database]:
     async with open_database(path / "postroom.db", StillClock(), prepare) as opened:
         yield opened
+
+
+def admin_of(database: Database) -> SqliteAdmin:
+    """The hands on a store whose spool has every file."""
+    return SqliteAdmin(database, lambda sha256: True)
 
 
 async def put(database: Database, *states: DeliveryState, **columns: Any) -> list[int]:

@@ -21,7 +21,7 @@ from postroom.outbound.backlog import Backlog
 from postroom.outbound.dispatch import Dispatcher
 from postroom.outbound.flight import Flights
 from postroom.outbound.judge import Judge
-from postroom.ports.changes import RowsWaiting
+from postroom.ports.changes import RowsGone, RowsWaiting
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import (
     DomainPause,
@@ -202,6 +202,22 @@ class FakeOutbox:
         if outcome.after in WAITING:
             self._enter(row.waiting)
         return outcome.after
+
+    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
+        beyond = [
+            row
+            for row in self.rows.values()
+            if (row.waiting.mailbox_id, row.waiting.lane) == (mailbox_id, lane)
+            and row.waiting.state is DeliveryState.RETRY_SCHEDULED
+            and row.waiting.due_at > latest
+        ]
+        for row in beyond:
+            self._leave(row.waiting)
+            assert self.observer is not None
+            self.observer.committed([RowsGone((row.waiting.number,))])
+            row.waiting = replace(row.waiting, due_at=latest)
+            self._enter(row.waiting)
+        return len(beyond)
 
     async def end_expired(self, now: Instant, limit: int) -> int:
         count = 0

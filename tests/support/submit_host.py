@@ -67,6 +67,7 @@ class MemorySpool:
     kept: dict[str, bytes] = field(default_factory=dict)
     is_slow: bool = False
     keeps: int = 0
+    reader_uid: int | None = None
 
     def stage(self, ref: str, content: bytes, filename: str, content_type: str) -> None:
         digest = hashlib.sha256(content).hexdigest()
@@ -77,13 +78,24 @@ class MemorySpool:
         return self.staged.get(ref)
 
     async def keep_files(
-        self, files: Sequence[PathAttachment], *, roots: Sequence[str], limit_bytes: int
+        self,
+        files: Sequence[PathAttachment],
+        *,
+        roots: Sequence[str],
+        limit_bytes: int,
+        reader_uid: int | None = None,
     ) -> tuple[KeptFile | FileRefused, ...] | FilesSlow:
         self.keeps += 1
+        self.reader_uid = reader_uid
         return FilesSlow() if self.is_slow else tuple(self._keep(one, roots) for one in files)
 
     async def digest_files(
-        self, files: Sequence[PathAttachment], *, roots: Sequence[str], limit_bytes: int
+        self,
+        files: Sequence[PathAttachment],
+        *,
+        roots: Sequence[str],
+        limit_bytes: int,
+        reader_uid: int | None = None,
     ) -> tuple[str | None, ...] | FilesSlow:
         if self.is_slow:
             return FilesSlow()

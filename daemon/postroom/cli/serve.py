@@ -24,12 +24,18 @@ _CONFIG = click.option(
 
 @click.command()
 @_CONFIG
-def run(config: Path) -> int:
+@click.option(
+    "--accept-machine", is_flag=True, help="The store was moved here; its old daemon is gone."
+)
+@click.option(
+    "--accept-file-system", is_flag=True, help="Run on a network file system all the same."
+)
+def run(config: Path, *, accept_machine: bool, accept_file_system: bool) -> int:
     """Run the daemon until SIGTERM."""
     from postroom.service.main import run as serve  # noqa: PLC0415 - starts fast, see above
 
     try:
-        return serve(config)
+        return serve(config, accept_machine=accept_machine, accept_file_system=accept_file_system)
     except ConfigError as error:
         return _tell_config(config, error)
 

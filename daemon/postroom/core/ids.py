@@ -19,6 +19,7 @@ class Kind(StrEnum):
 
 
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
+_PAIRS: Final = tuple(a + b for a in _ALPHABET for b in _ALPHABET)  # three ids go into every event
 _LENGTH: Final = 13
 _LARGEST: Final = (1 << 63) - 1
 
@@ -39,4 +40,6 @@ def decode_id(kind: Kind, text: str) -> int | None:
 
 def base32(number: int, length: int) -> str:
     """`number` in `length` digits, most significant first."""
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (length - 1), -1, -5))
+    first = _ALPHABET[number >> 5 * (length - 1) & 31] if length % 2 else ""
+    pairs = [_PAIRS[number >> shift & 1023] for shift in range(10 * (length // 2 - 1), -1, -10)]
+    return first + "".join(pairs)

@@ -7,6 +7,7 @@ once nor stops it. What the store kept from before a restart is counted as late 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from math import ceil, floor
 from typing import Final
 
@@ -99,19 +100,22 @@ class Window:
     def bound(self, lane: Lane, shares: LaneShares, mono: int) -> Bound:
         """Of the bounds that hold for this lane the one that has room last."""
         self._forget(mono)
-        bounds = (self._bound(*share, mono) for share in _shares(lane, self.limit, shares))
-        return max(bounds, key=lambda bound: bound.from_mono)
+        found, found_from = Bound(0, self.limit, mono), mono - 1
+        for lanes, allowed in _shares(lane, self.limit, shares):
+            used = sum([self._counts[one] for one in lanes])
+            from_mono = mono if used < allowed else self._room_from(lanes, used - allowed, mono)
+            if from_mono > found_from:
+                found, found_from = Bound(used, allowed, from_mono), from_mono
+        return found
 
-    def _bound(self, lanes: tuple[Lane, ...], allowed: int, mono: int) -> Bound:
-        used = sum(self._counts[lane] for lane in lanes)
-        surplus = used - allowed
+    def _room_from(self, lanes: tuple[Lane, ...], surplus: int, mono: int) -> int:
         for found in self._slices:
             if surplus < 0:
                 break
             if found.count and found.lane in lanes:
                 surplus -= found.count
                 mono = max(mono, found.latest + self.span)
-        return Bound(used, allowed, mono)
+        return mono
 
     def _find(self, lane: Lane, mono: int) -> _Slice | None:
         number = mono // self.grain
@@ -128,16 +132,19 @@ class Window:
             self._counts[gone.lane] -= gone.count
 
 
-def _shares(lane: Lane, limit: int, shares: LaneShares) -> Iterator[tuple[tuple[Lane, ...], int]]:
+@cache  # asked for with every decision, and there are three for each pace that is set
+def _shares(lane: Lane, limit: int, shares: LaneShares) -> tuple[tuple[tuple[Lane, ...], int], ...]:
     """Which lanes together may use how much of a window in which this lane wants to start (CONTRACT §8).
 
     `reserve_high` of it, rounded down, is for high alone; bulk uses at most 80 %, rounded up; each may use at least 1.
     """
-    yield tuple(Lane), limit
+    found = [(tuple(Lane), limit)]
     if lane is not Lane.HIGH:
-        yield (Lane.STANDARD, Lane.BULK), max(1, limit - floor(limit * shares.reserve_high))
+        part = limit - floor(limit * shares.reserve_high)
+        found.append(((Lane.STANDARD, Lane.BULK), max(1, part)))
     if lane is Lane.BULK:
-        yield (Lane.BULK,), ceil(limit * 4 / 5)
+        found.append(((Lane.BULK,), ceil(limit * 4 / 5)))
+    return tuple(found)
 
 
 @dataclass(slots=True)
@@ -150,10 +157,13 @@ class Meter:
 
     def pace(self, lane: Lane, shares: LaneShares, mono: int) -> Bound | None:
         """The bound per second or per minute, whichever has room later; None when there is none."""
-        bounds = [self.second.bound(mono)] if self.second is not None else []
-        if self.minute is not None:
-            bounds.append(self.minute.bound(lane, shares, mono))
-        return max(bounds, key=lambda bound: bound.from_mono, default=None)
+        second = None if self.second is None else self.second.bound(mono)
+        if self.minute is None:
+            return second
+        minute = self.minute.bound(lane, shares, mono)
+        if second is None:
+            return minute
+        return max(second, minute, key=_room_from)
 
     def cap(self, lane: Lane, shares: LaneShares, mono: int) -> Bound | None:
         """The bound per day; None when there is none."""
@@ -182,6 +192,10 @@ class Meter:
         for window in (self.minute, self.day):
             if window is not None:
                 yield window
+
+
+def _room_from(bound: Bound) -> int:
+    return bound.from_mono
 
 
 def meter(pace: Pace) -> Meter:

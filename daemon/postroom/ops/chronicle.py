@@ -17,6 +17,10 @@ from postroom.ports.errors import RelayFault
 from postroom.ports.looping import Recovered
 
 
+_CLOCK: Final = (
+    "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
+    " retention waits. Set the clock; what it says is believed a day from now."
+)
 _LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
@@ -103,6 +107,14 @@ class Chronicle:
         name = type(error).__name__
         self._say_seldom(LogEvent.STORE_REFUSED, name, error=name, detail=detail)
 
+    def store_warned(self, detail: str) -> None:
+        """The store was found in a way that somebody should know of."""
+        self._say(LogEvent.STORE_WARNED, detail=detail)
+
+    def clock_doubted(self) -> None:
+        """The wall clock is not believed: what can not be undone waits for a day."""
+        self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)
+
     def retention_removed(self, jobs: int, events: int, files: int) -> None:
         """What had outlived its time is gone."""
         self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, files=files)
@@ -141,8 +153,7 @@ class LibraryLog(logging.Handler):
         super().__init__(logging.WARNING)
         self._chronicle = chronicle
 
-    # typing.override came with Python 3.12.
-    def emit(self, record: logging.LogRecord) -> None:  # type: ignore[explicit-override]
+    def emit(self, record: logging.LogRecord) -> None:
         """Write it as a line; a record that can not be read is nothing to stop for."""
         try:
             self._chronicle.library_warned(record)

@@ -74,6 +74,8 @@ class LogEvent(StrEnum):
     MAILBOX_PAUSED = "mailbox.paused"
     MAILBOX_RESUMED = "mailbox.resumed"
     STORE_REFUSED = "store.refused"
+    STORE_WARNED = "store.warned"
+    CLOCK_DOUBTED = "clock.doubted"
     RETENTION_REMOVED = "retention.removed"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
@@ -147,6 +149,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.MAILBOX_PAUSED: ("mailbox_id", "reason", "by"),
     LogEvent.MAILBOX_RESUMED: ("mailbox_id", "by"),
     LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
+    LogEvent.STORE_WARNED: ("detail",),
+    LogEvent.CLOCK_DOUBTED: ("detail",),
     LogEvent.RETENTION_REMOVED: ("jobs", "events", "files"),
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
@@ -167,6 +171,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.RELAY_FAULTED: LogLevel.WARNING,
     LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
+    LogEvent.STORE_WARNED: LogLevel.WARNING,
+    LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,
     LogEvent.LIBRARY_WARNED: LogLevel.WARNING,

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from postroom.core.admit import Finding, explain
-from postroom.core.instant import SECOND, Instant, Moment
+from postroom.core.instant import SECOND, Instant, Moment, later
 from postroom.core.mailbox import Lane
+from postroom.core.outcome import LONGEST_STATED
 from postroom.core.world import Host, World
 from postroom.outbound.flight import Flights
 from postroom.outbound.line import Line
@@ -28,7 +29,8 @@ from postroom.ports.outbox import LoopStore
 
 RECHECK_S: Final = 30.0  # wall time is looked at anew this often while something waits for it
 READ_AGAIN: Final = SECOND  # after the store did not answer
-EXPIRE_BATCH: Final = 500
+BITE: Final = 500
+JUMP: Final = 60 * SECOND  # what NTP slews is less
 
 
 class Dispatcher:
@@ -50,10 +52,11 @@ class Dispatcher:
         self._clock = clock
         self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
         self._turns = list(self._lines)
-        self._woken = asyncio.Event()
+        self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
         self._is_expiring = False
+        self._offset: int | None = None
 
     # -- from outside --------------------------------------------------------------------------
 
@@ -104,6 +107,7 @@ class Dispatcher:
 
     def _turn(self, group: asyncio.TaskGroup) -> None:
         now = self._now()
+        self._look_at_clock(group, now)
         if not self._host.is_draining:
             self._start_all(group, now)
             self._read_all(group, now)
@@ -177,9 +181,9 @@ class Dispatcher:
 
     async def _end_expired(self) -> None:
         try:
-            count = EXPIRE_BATCH
-            while count == EXPIRE_BATCH:
-                count = await self._store.end_expired(self._clock.now(), EXPIRE_BATCH)
+            count = BITE
+            while count == BITE:
+                count = await self._store.end_expired(self._clock.now(), BITE)
                 self._account.expired(count)
         except StoreBroken:
             raise
@@ -192,6 +196,29 @@ class Dispatcher:
 
     def _now(self) -> Moment:
         return Moment(self._clock.now(), self._clock.monotonic())
+
+    def _look_at_clock(self, group: asyncio.TaskGroup, now: Moment) -> None:
+        """A wall clock that has gone back must not keep anything waiting beyond its own maximum."""
+        offset = now.at - now.mono
+        has_gone_back = self._offset is None or offset < self._offset - JUMP
+        self._offset = offset
+        if not has_gone_back:
+            return
+        for line in self._lines.values():
+            line.world.mend(now.at)
+            group.create_task(self._pull_in(line))
+
+    async def _pull_in(self, line: Line) -> None:
+        mailbox = line.world.mailbox.mailbox
+        latest = later(self._clock.now(), max(mailbox.retry.cap, LONGEST_STATED))
+        try:
+            for lane in Lane:
+                while await self._store.pull_in(mailbox.id, lane, latest, BITE) == BITE:
+                    pass
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
 
     def _set_alarm(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Wake up when the first gate opens or the first unread row is due, at the latest after RECHECK_S."""
@@ -236,3 +263,4 @@ class Dispatcher:
         line.world.mailbox.paused_by = "operator" if change.is_paused else None
         if not change.is_paused:
             line.world.resume()
+            self._flights.resumed(change.mailbox_id)

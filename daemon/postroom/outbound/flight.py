@@ -30,7 +30,7 @@ Landed = Callable[[WaitingRow, Instant | None], None]
 
 
 class Flights:
-    """Every attempt under way."""
+    """Every attempt under way. `moved` is set when one of them gives something free before it ends."""
 
     def __init__(
         self,
@@ -52,11 +52,16 @@ class Flights:
         self._watches: dict[int, asyncio.Task[None]] = {}
         self._places: dict[int, tuple[World, Reservation]] = {}
         self.taken: set[int] = set()
+        self.moved = asyncio.Event()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is under way."""
         return not self.taken
+
+    def resumed(self, mailbox_id: str) -> None:
+        """A person set a mailbox free: what was held against it is forgotten."""
+        self._judge.resumed(mailbox_id)
 
     def interrupt(self) -> None:
         """Give up every dialogue; the outcomes are still stored."""
@@ -148,6 +153,7 @@ class Flights:
 
         def on_slow() -> None:
             world.leave_slots(held)
+            self.moved.set()
             self._watches[row.number] = group.create_task(self._watch(world, row.number))
 
         relay_id = world.relay.relay.id

@@ -32,14 +32,17 @@ SLOW = Refused(
 
 
 async def gather(
-    job: Job, mailbox: Mailbox, staging: Staging
+    job: Job, mailbox: Mailbox, staging: Staging, reader_uid: int
 ) -> Gathered | tuple[Problem, ...] | Refused:
-    """All files of the job, everything that is wrong with them, or SLOW."""
+    """All files of the job, everything that is wrong with them, or SLOW; `reader_uid` is who asks for them."""
     if not job.attachments:
         return Gathered()
     by_path = [one.source for one in job.attachments if isinstance(one.source, PathAttachment)]
     kept = await staging.keep_files(
-        by_path, roots=mailbox.attachment_roots, limit_bytes=mailbox.limits.attachment_bytes
+        by_path,
+        roots=mailbox.attachment_roots,
+        limit_bytes=mailbox.limits.attachment_bytes,
+        reader_uid=reader_uid,
     )
     if isinstance(kept, FilesSlow):
         return SLOW

@@ -93,6 +93,10 @@ class Judge:
                 world, trip(world.mailbox.breaker, ReasonCode.DOUBT_STORM, self._clock.now())
             )
 
+    def resumed(self, mailbox_id: str) -> None:
+        """A person says that all is well: a storm begins to be counted anew."""
+        self._storms[mailbox_id] = CALM
+
     def landed(self, world: World, number: int) -> None:
         """This attempt is over."""
         self._slow[world.mailbox.mailbox.id].pop(number, None)

@@ -44,10 +44,11 @@ async def compare(
     staging: Staging,
     roots: tuple[str, ...],
     find_job: FindJob,
+    reader_uid: int,
 ) -> Repeated | Additions | Refused:
     """What this job is to the one that the key stands for; `roots` are those of its mailbox, if it still has one."""
     if known.request_hash == request_hash(job, OnDuplicate.REPLAY):
-        return await _compare_files(job, known, staging, roots)
+        return await _compare_files(job, known, staging, roots, reader_uid)
     if known.request_hash != request_hash(job, OnDuplicate.MERGE):
         return key_reused(known.job_number)
     if known.is_expired and job.on_duplicate is OnDuplicate.REPLAY:
@@ -67,14 +68,14 @@ def repeated(job: Job, known: KnownKey) -> Repeated:
 
 
 async def _compare_files(
-    job: Job, known: KnownKey, staging: Staging, roots: tuple[str, ...]
+    job: Job, known: KnownKey, staging: Staging, roots: tuple[str, ...], reader_uid: int
 ) -> Repeated | Refused:
     """By content where both can be read; a tombstone keeps no digests, and an upload's ref is its content."""
     by_path = [one.source for one in job.attachments if isinstance(one.source, PathAttachment)]
     if not by_path or known.is_expired:
         return repeated(job, known)
     # No limit: a file that grew past it is another file, not one that can not be read.
-    digests = await staging.digest_files(by_path, roots=roots, limit_bytes=0)
+    digests = await staging.digest_files(by_path, roots=roots, limit_bytes=0, reader_uid=reader_uid)
     if isinstance(digests, FilesSlow):
         return SLOW
     paths = iter(digests)

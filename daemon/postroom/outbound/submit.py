@@ -74,6 +74,7 @@ class JobSubmitter:
             staging=self._parts.staging,
             roots=mailbox.attachment_roots if mailbox else (),
             find_job=self._parts.find_job,
+            reader_uid=principal_uid,
         )
         return await self._take(job, caller, found) if isinstance(found, Additions) else found
 
@@ -85,7 +86,7 @@ class JobSubmitter:
         new_keys = None if additions is None else additions.keys
         problems = check_recipients(job.spec, mailbox, only=new_keys)
         if problems:
-            return await self._refuse_all(job, mailbox, problems)
+            return await self._refuse_all(job, mailbox, caller, problems)
         count = len(job.recipients) if new_keys is None else len(new_keys)
         reserved = self.room.reserve(mailbox, count)
         if isinstance(reserved, Refused):
@@ -115,7 +116,11 @@ class JobSubmitter:
     ) -> tuple[NewJob, AcceptResult] | Refused:
         """A job that is known already has its content: new recipients get that, so nothing is gathered for them."""
         parts = self._parts
-        gathered = Gathered() if is_known else await gather(job, mailbox, parts.staging)
+        gathered = (
+            Gathered()
+            if is_known
+            else await gather(job, mailbox, parts.staging, caller.principal_uid)
+        )
         if isinstance(gathered, Refused):
             return gathered
         if not isinstance(gathered, Gathered):
@@ -129,10 +134,10 @@ class JobSubmitter:
         return new, await parts.intake.accept(new)
 
     async def _refuse_all(
-        self, job: Job, mailbox: Mailbox, problems: tuple[Problem, ...]
+        self, job: Job, mailbox: Mailbox, caller: Caller, problems: tuple[Problem, ...]
     ) -> Refused:
         """The problems, with those of the files beside them."""
-        found = await gather(job, mailbox, self._parts.staging)
+        found = await gather(job, mailbox, self._parts.staging, caller.principal_uid)
         return refuse((*problems, *found) if isinstance(found, tuple) else problems)
 
     def _find_mailbox_problems(self, value: object) -> tuple[Problem, ...]:

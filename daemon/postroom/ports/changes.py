@@ -41,7 +41,7 @@ class StateMoved:
 
 @dataclass(frozen=True, slots=True)
 class JobChanged:
-    """The deliveries of this job changed: whoever waits for it to settle looks again."""
+    """This job may have settled: whoever waits for it looks again."""
 
     number: int
 

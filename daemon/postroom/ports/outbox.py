@@ -65,6 +65,10 @@ class LoopStore(Protocol):
         """Record how the attempt ended; the state that it came to."""
         ...
 
+    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
+        """Make retries that are due after `latest` due then: the clock has gone back. How many; not more than `limit`."""
+        ...
+
     async def end_expired(self, now: Instant, limit: int) -> int:
         """Fail waiting rows whose `not_after` or lifetime is over; how many."""
         ...

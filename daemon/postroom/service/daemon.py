@@ -21,6 +21,7 @@ from postroom.service.files import Files
 from postroom.service.housekeeping import Housekeeping
 from postroom.service.joined import Joined, join
 from postroom.service.tools import Tools
+from postroom.store.sqlite.opening import OpeningRules
 from postroom.store.sqlite.outbox import Outbox, open_outbox
 
 
@@ -31,9 +32,10 @@ _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd thi
 class Daemon:
     """One run."""
 
-    def __init__(self, settings: Settings, tools: Tools) -> None:
+    def __init__(self, settings: Settings, tools: Tools, rules: OpeningRules) -> None:
         self._settings = settings
         self._tools = tools
+        self._rules = rules
         self._stop = asyncio.Event()
 
     async def serve(self) -> None:
@@ -45,8 +47,12 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stop.set)
         files = Files(state_dir, tools.clock)
-        async with open_outbox(state_dir, tools.clock, tools.entropy, files.spool.has) as outbox:
+        async with open_outbox(
+            state_dir, tools.clock, tools.entropy, files.spool.has, self._rules
+        ) as outbox:
             tools.chronicle.recovered(outbox.opened.recovered)
+            for warning in outbox.warnings:
+                tools.chronicle.store_warned(warning)
             with files.opened(outbox.space):
                 async with asyncio.TaskGroup() as group:
                     joined = await join(settings, tools, outbox, files, group)

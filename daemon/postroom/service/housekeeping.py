@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Final
 
 from postroom.config.settings import Settings
+from postroom.core.clockdoubt import ClockDoubt
+from postroom.core.instant import Moment
 from postroom.outbound.staging import SpoolStaging
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.tools import Tools
@@ -12,6 +14,7 @@ from postroom.store.sqlite.retention import Kept, SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
+_ORPHAN_AGE: Final = timedelta(days=1)  # no accept takes that long
 _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 
 
@@ -24,11 +27,15 @@ class Housekeeping:
         kept = settings.retention
         self._tools = tools
         self._outbox = outbox
+        self._staging = staging
         self._retention = SqliteRetention(
             outbox.database,
             Kept(sent=kept.sent, failed=kept.failed, events=kept.events, staged=kept.staged),
             staging.remove,
         )
+
+        moment = Moment(tools.clock.now(), tools.clock.monotonic())
+        self._doubt = ClockDoubt(moment, outbox.opened.newest_at)
 
     async def run(self) -> None:
         """Do it every quarter of an hour."""
@@ -39,13 +46,25 @@ class Housekeeping:
             wait = _EVERY
 
     async def _once(self) -> None:
+        clock = self._tools.clock
+        if self._doubt.is_doubted(Moment(clock.now(), clock.monotonic())):
+            self._tools.chronicle.clock_doubted()
+            return
         try:
-            taken = await self._retention.run(self._tools.clock.now())
+            taken = await self._retention.run(clock.now())
+            swept = await self._sweep()
             await self._outbox.keep()
         except StoreBroken:
             raise
         except StoreError as error:
             self._tools.chronicle.store_refused(error)
             return
-        if taken.jobs or taken.events or taken.files:
-            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.files)
+        files = taken.files + swept
+        if taken.jobs or taken.events or files:
+            self._tools.chronicle.retention_removed(taken.jobs, taken.events, files)
+
+    async def _sweep(self) -> int:
+        """Remove files of the spool that no row names; the spool keeps what was put in within the hour."""
+        old = await self._staging.find_older(_ORPHAN_AGE)
+        unnamed = await self._retention.find_unnamed(old)
+        return sum([await self._staging.remove(sha256) for sha256 in unnamed])

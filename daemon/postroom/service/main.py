@@ -26,6 +26,7 @@ from postroom.ports.errors import (
 )
 from postroom.service.daemon import Daemon
 from postroom.service.tools import Tools
+from postroom.store.sqlite.opening import OpeningRules
 
 
 _EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
@@ -37,16 +38,19 @@ _EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
 )
 
 
-def run(config: Path) -> int:
+def run(config: Path, *, accept_machine: bool = False, accept_file_system: bool = False) -> int:
     """Run the daemon until it is told to stop; its exit code.
+
+    `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE one.
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
     settings = load(config)
     tools = _tools(settings)
+    rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(Daemon(settings, tools).serve())
+            runner.run(Daemon(settings, tools, rules).serve())
     except PostroomError as error:
         return _exit_code([error], tools.chronicle)
     except BaseExceptionGroup as group:

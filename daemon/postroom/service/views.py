@@ -21,7 +21,7 @@ from postroom.ops.signals import Signals
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
 from postroom.ports.desk import Reader
-from postroom.ports.errors import StoreError
+from postroom.ports.errors import StorageFull, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.loop import (
     BreakerView,
@@ -150,10 +150,13 @@ class SignalsView:
         return metrics_text(self._signals, picture)
 
     async def readiness(self) -> Readiness:
-        """Whether the store answers: recovery is done before anybody can ask."""
+        """Whether the store answers and has room for jobs: recovery is done before anybody can ask."""
         try:
             async with asyncio.timeout(_STORE_ANSWERS_S):
                 await self._outbox.database.probe()
+            self._outbox.space.check()
+        except StorageFull:
+            return Readiness(is_ready=False, detail="the disk is full: nothing new is accepted")
         except (StoreError, TimeoutError):
             return Readiness(is_ready=False, detail="the store does not answer")
         return Readiness(is_ready=True, detail="")

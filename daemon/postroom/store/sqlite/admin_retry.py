@@ -7,6 +7,7 @@ and of what a person called failed: should it be given up later, it may still ha
 
 import sqlite3
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from postroom.core.delivery import DeliveryState
@@ -54,6 +55,10 @@ class Retrying:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[DeliveryRecord | WrongState | None]:
         """The delivery as it waits again; WrongState when it did not fail or may not be sent any more."""
+        return _told(conn, self.number, self.change(conn))
+
+    def change(self, conn: sqlite3.Connection) -> tuple[Change, ...] | WrongState | None:
+        """What it changed; None when there is no such delivery."""
         return _settle(conn, self, DeliveryState.FAILED, Verdict.RESEND)
 
 
@@ -68,24 +73,32 @@ class Resolving:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[DeliveryRecord | WrongState | None]:
         """The delivery as it is then; WrongState when there was no doubt, or it may not be sent any more."""
+        return _told(conn, self.number, self.change(conn))
+
+    def change(self, conn: sqlite3.Connection) -> tuple[Change, ...] | WrongState | None:
+        """What it changed; None when there is no such delivery."""
         return _settle(conn, self, DeliveryState.UNCERTAIN, self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
 class InBulk:
-    """Several of these units in one transaction; those that find a wrong state do nothing."""
+    """Several of these in one transaction; those that find a wrong state do nothing."""
 
     units: tuple[Retrying | Resolving, ...]
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
         """How many deliveries were changed."""
-        done = 0
-        changes: list[Change] = []
-        for unit in self.units:
-            result = unit(conn)
-            done += bool(result.changes)
-            changes.extend(result.changes)
-        return UnitResult(done, tuple(changes))
+        told = [unit.change(conn) for unit in self.units]
+        changes = [changed for changed in told if isinstance(changed, tuple)]
+        return UnitResult(len(changes), tuple(chain.from_iterable(changes)))
+
+
+def _told(
+    conn: sqlite3.Connection, number: int, changed: tuple[Change, ...] | WrongState | None
+) -> UnitResult[DeliveryRecord | WrongState | None]:
+    if isinstance(changed, tuple):
+        return UnitResult(find_delivery(conn, number), changed)
+    return UnitResult(changed)
 
 
 def _settle(
@@ -93,18 +106,17 @@ def _settle(
     asked: Retrying | Resolving,
     before: DeliveryState,
     verdict: Verdict,
-) -> UnitResult[DeliveryRecord | WrongState | None]:
+) -> tuple[Change, ...] | WrongState | None:
     row = conn.execute(_READ, (asked.number,)).fetchone()
     if row is None:
-        return UnitResult(None)
+        return None
     wrong = _wrong(row, asked, before, verdict)
     if wrong is not None:
-        return UnitResult(wrong)
+        return wrong
     sql, after = _VERDICTS[verdict]
     values = {"number": asked.number, "by": asked.actor.by, "at": asked.at}
     moved = conn.execute(sql, values).fetchone()
-    changes = record(conn, moved, Step(before, after, asked.at, asked.actor.by))
-    return UnitResult(find_delivery(conn, asked.number), changes)
+    return record(conn, moved, Step(before, after, asked.at, asked.actor.by))
 
 
 def _wrong(

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 
@@ -19,6 +20,14 @@ _PICTURE: Final = """
            j.trace_id, j.metadata, t.version, t.conversation_key, t.metadata AS thread_metadata
     FROM delivery AS d JOIN job AS j ON j.number = d.job JOIN thread AS t ON t.number = d.thread
     WHERE d.number = ?"""
+# The same of all deliveries that have a later history row than this one, with this state after it.
+_PICTURES: Final = """
+    SELECT d.number, d.job, d.mailbox_id, d.recipient, d.state, d.reason_code, d.attempts, d.deferrals, d.message_id,
+           d.reply_code, d.enhanced_status, d.reply_text, d.relay_message_id, d.settled_by, d.thread,
+           j.trace_id, j.metadata, t.version, t.conversation_key, t.metadata AS thread_metadata
+    FROM history AS h JOIN delivery AS d ON d.number = h.delivery JOIN job AS j ON j.number = d.job
+         JOIN thread AS t ON t.number = d.thread
+    WHERE h.number > ? AND h.after = ?"""
 _INSERT: Final = """
     INSERT INTO event (type, mailbox_id, thread, delivery, created_at, data) VALUES (?, ?, ?, ?, ?, ?)"""
 
@@ -26,8 +35,20 @@ _INSERT: Final = """
 def write_event(conn: sqlite3.Connection, kind: str, number: int, at: Instant) -> None:
     """Append an event of this type about the delivery as it stands now."""
     row = conn.execute(_PICTURE, (number,)).fetchone()
+    conn.execute(_INSERT, _event(row, kind, at))
+
+
+def write_events(
+    conn: sqlite3.Connection, kind: str, after: DeliveryState, history: int, at: Instant
+) -> None:
+    """Append an event about each delivery that came to `after` since that row of history."""
+    rows = conn.execute(_PICTURES, (history, after))
+    conn.executemany(_INSERT, (_event(row, kind, at) for row in rows))
+
+
+def _event(row: sqlite3.Row, kind: str, at: Instant) -> tuple[object, ...]:
     data = msgspec.json.encode(_picture(row)).decode()
-    conn.execute(_INSERT, (kind, row["mailbox_id"], row["thread"], number, at, data))
+    return kind, row["mailbox_id"], row["thread"], row["number"], at, data
 
 
 def _picture(row: sqlite3.Row) -> dict[str, object]:

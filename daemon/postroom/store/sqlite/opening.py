@@ -32,6 +32,7 @@ _CREATE: Final = """
     VALUES (1, ?, ?, ?, ?, 1, ?)"""
 _AT_WORK: Final = "UPDATE instance SET clean_stop = 0, is_backup = 0, machine_id = ?, boot_id = ?"
 _NEW_LOG: Final = "UPDATE instance SET log_id = ?"
+_NEWEST: Final = "SELECT at FROM history ORDER BY number DESC LIMIT 1"
 _STOPPED: Final = "UPDATE instance SET clean_stop = 1"
 
 
@@ -45,12 +46,16 @@ class HostIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was found. `warnings` are sentences for the operator; `is_restored`: it was a copy, and all is held."""
+    """What was found. `warnings` are sentences for the operator; `is_restored`: it was a copy, and all is held.
+
+    `newest_at` is the newest instant in its history.
+    """
 
     instance_id: str
     recovered: Recovered
     is_restored: bool
     copy: Path | None
+    newest_at: Instant | None
     warnings: tuple[str, ...]
 
 
@@ -89,6 +94,7 @@ def open_store(
         warning = None if row["clean_stop"] else _check_pages(conn, clock)
         is_reboot = row["boot_id"] != host.boot_id
         is_crash = not (row["clean_stop"] or is_reboot or row["is_backup"])
+        newest_at = _newest(conn)
         found = recover(conn, now, is_crash=is_crash)
         if row["is_backup"]:
             hold_restored(conn, now)
@@ -103,8 +109,14 @@ def open_store(
         recovered=_recovered(found, is_reboot=is_reboot, was_clean_stop=bool(row["clean_stop"])),
         is_restored=bool(row["is_backup"]),
         copy=copy,
+        newest_at=newest_at,
         warnings=(warning,) if warning else (),
     )
+
+
+def _newest(conn: sqlite3.Connection) -> Instant | None:
+    row = conn.execute(_NEWEST).fetchone()
+    return None if row is None else Instant(row["at"])
 
 
 def note_clean_stop(conn: sqlite3.Connection) -> None:
@@ -130,7 +142,7 @@ def _check_machine(row: sqlite3.Row, host: HostIdentity, path: Path, *, accept: 
         return
     message = (
         f"{path} was last used on another machine. Two daemons with copies of one store send everything twice:"
-        " make sure that the other one never starts again, then accept this machine"
+        " make sure that the other one never starts again, then start once with --accept-machine"
     )
     raise AlreadyRunning(message)
 

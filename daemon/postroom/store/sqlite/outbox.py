@@ -71,7 +71,7 @@ async def open_outbox(
     An end without an exception is a clean stop. `has_spool_file` says whether a file of this hex SHA-256 is in the
     spool; it is called on the writer's thread.
 
-    Raises: ConfigError, AlreadyRunning, StoreUnavailable, StorageFull, StoreBroken.
+    Raises: StateRefused, AlreadyRunning, StoreUnavailable, StorageFull, StoreBroken.
     """
     rules = rules or OpeningRules()
     setting = setting or Setting()
@@ -94,7 +94,7 @@ async def open_outbox(
                 intake=SqliteIntake(database, counters, space, has_spool_file),
                 loop=SqliteLoopStore(database, clock, space),
                 reader=SqliteReader(database),
-                admin=SqliteAdmin(database),
+                admin=SqliteAdmin(database, has_spool_file),
                 opened=found[0],
                 warnings=(*filter(None, (warning,)), *found[0].warnings),
                 space=space,

@@ -10,6 +10,7 @@ from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock
 from postroom.ports.looping import LoopState, MarkStopped, Outcome, Start, Started, WaitingRow
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.loop_clock import pull_in
 from postroom.store.sqlite.loop_finish import end_expired, finish
 from postroom.store.sqlite.loop_scopes import load_state
 from postroom.store.sqlite.loop_start import mark, start
@@ -77,6 +78,11 @@ class SqliteLoopStore:
         except StorageFull:
             self._space.drop_ballast()
             raise
+
+    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
+        """Make retries that are due after `latest` due then; how many."""
+        unit = partial(pull_in, queue=(mailbox_id, lane), latest=latest, limit=limit)
+        return await self._database.write(unit, lane=WriteLane.REST, weight=limit)
 
     async def end_expired(self, now: Instant, limit: int) -> int:
         """Fail waiting rows whose `not_after` or lifetime is over; how many."""

@@ -44,14 +44,17 @@ _DIED_AT: Final = """
     SELECT at FROM history WHERE delivery = ? AND after IN ('failed', 'uncertain') ORDER BY number DESC LIMIT 1"""
 
 _NEXT_DUE_MAILBOX: Final = """
-    SELECT mailbox_id FROM delivery WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > ?
+    SELECT mailbox_id FROM delivery INDEXED BY delivery_due
+    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > ?
     ORDER BY mailbox_id LIMIT 1"""
 _OLDEST_DUE: Final = """
-    SELECT due_at FROM delivery
+    SELECT due_at FROM delivery INDEXED BY delivery_due
     WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id = ? AND lane = ? AND due_at <= ?
     ORDER BY due_at LIMIT 1"""
+# In the order of the index, so that a million rows are counted without being sorted.
 _COUNT: Final = """
-    SELECT mailbox_id, lane, state, count(*) FROM delivery INDEXED BY delivery_state GROUP BY mailbox_id, lane, state"""
+    SELECT mailbox_id, state, sum(lane = 0), sum(lane = 1), sum(lane = 2) FROM delivery INDEXED BY delivery_state
+    GROUP BY mailbox_id, state"""
 
 
 def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | None:
@@ -126,8 +129,10 @@ def oldest_due(conn: sqlite3.Connection, now: Instant) -> dict[tuple[str, Lane],
 def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliveryState], int]:
     """Deliveries by mailbox, lane and state: a scan of one index, for start-up only."""
     return {
-        (mailbox_id, Lane(lane), DeliveryState(state)): count
-        for mailbox_id, lane, state, count in conn.execute(_COUNT)
+        (mailbox_id, lane, DeliveryState(state)): count
+        for mailbox_id, state, *counts in conn.execute(_COUNT)
+        for lane, count in zip(Lane, counts, strict=True)
+        if count
     }
 
 

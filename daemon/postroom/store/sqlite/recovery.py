@@ -3,10 +3,10 @@
 | found | becomes |
 |---|---|
 | `sending`, no mark | `pending`, `crashes` + 1; the third time in a row `failed`, `poison` |
-| `sending`, marked | `uncertain`: the relay may have it, so it is never sent again by itself |
+| `sending`, marked | `uncertain`: the relay may have it, so it is an attempt and never sent again by itself |
 
 A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
-rows and are not touched.
+rows and are not touched. What is marked is never much: the loop has at most its slots and 1,000 outcomes open.
 """
 
 import sqlite3
@@ -16,12 +16,13 @@ from typing import Final
 from postroom.core.delivery import DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
-from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.events import write_events
 from postroom.store.sqlite.transition import Step, record, settle
 
 
 BY: Final = "recovery"
 
+_LAST_HISTORY: Final = "SELECT coalesce(max(number), 0) FROM history"
 _POISON: Final = """
     SELECT number, doubts FROM delivery INDEXED BY delivery_sending
     WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
@@ -38,11 +39,12 @@ _BACK: Final = """
                         due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
 _DOUBT_HISTORY: Final = """
-    INSERT INTO history (delivery, before, after, at, reason_code, by)
-    SELECT number, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
+    INSERT INTO history (delivery, attempt, before, after, at, reason_code, by)
+    SELECT number, attempts + 1, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
     FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NOT NULL"""
 _DOUBT: Final = """
     UPDATE delivery SET state = 'uncertain', reason_code = 'crash.after_mark', due_at = NULL, crashes = 0,
+                        attempts = attempts + 1, series_attempts = series_attempts + 1,
                         settled_at = :now, settled_by = 'recovery', version = version + 1
     WHERE state = 'sending' AND marked_at IS NOT NULL RETURNING number, job"""
 
@@ -74,12 +76,12 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
     poison = _end_poison(conn, now) if is_crash else 0
     given = {"now": now, "crash": int(is_crash)}
+    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
     conn.execute(_BACK_HISTORY, given)
     back = conn.execute(_BACK, given).rowcount
     conn.execute(_DOUBT_HISTORY, given)
     doubtful = conn.execute(_DOUBT, given).fetchall()
-    for row in doubtful:
-        write_event(conn, "delivery.uncertain", row["number"], now)
+    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
     for job in {row["job"] for row in doubtful}:
         settle(conn, job, now)
     return Found(back, len(doubtful), poison)

@@ -12,7 +12,7 @@ Known limits: the clock is believed; who doubts it does not call this.
 """
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -41,6 +41,9 @@ _DROP_EVENTS: Final = """
 _DROP_BUCKETS: Final = """
     DELETE FROM pace_bucket WHERE (scope, minute, lane) IN
         (SELECT scope, minute, lane FROM pace_bucket WHERE minute < ? ORDER BY minute LIMIT ?)"""
+
+
+_NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,15 @@ class SqliteRetention:
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
         return Taken(jobs, events, staged, files, buckets)
+
+    async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
+        """Those of these hex SHA-256 that no row names: what a crash or a refused job left in the spool."""
+        found: list[str] = []
+        for at in range(0, len(digests), BITE):
+            some = digests[at : at + BITE]
+            named = await self._database.read(partial(_find_named, digests=some))
+            found += [sha256 for sha256 in some if sha256 not in named]
+        return tuple(found)
 
     async def _take_jobs(self, now: Instant) -> int:
         taken = 0
@@ -153,3 +165,9 @@ class _Dropping:
 
 def _before(now: Instant, age: timedelta) -> Instant:
     return Instant(now - micros(age))
+
+
+def _find_named(conn: sqlite3.Connection, digests: Sequence[str]) -> frozenset[str]:
+    marks = ", ".join("?" * len(digests))
+    rows = conn.execute(_NAMED.format(marks=marks), tuple(digests))
+    return frozenset(sha256 for (sha256,) in rows)

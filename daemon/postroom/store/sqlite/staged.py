@@ -4,6 +4,7 @@
 """
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +14,10 @@ from postroom.ports.errors import StoreUnavailable
 from postroom.store.sqlite.unit import UnitResult
 
 
+_FILE: Final = "SELECT doomed_at FROM spool_file WHERE sha256 = ?"
 _NAME: Final = """
     INSERT INTO spool_file (sha256, size_bytes, refs, created_at) VALUES (?, ?, 1, ?)
-    ON CONFLICT (sha256) DO UPDATE SET refs = refs + 1 WHERE doomed_at IS NULL"""
+    ON CONFLICT (sha256) DO UPDATE SET refs = refs + 1"""
 _STAGE: Final = """
     INSERT INTO staged (ref, sha256, filename, content_type, size_bytes, principal_uid, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
@@ -43,17 +45,20 @@ class Staging:
 
     staged: StagedRecord
     principal_uid: int
+    has_spool_file: Callable[[str], bool]
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
         """Nothing.
 
-        Raises: StoreUnavailable while an equal file is being removed; staged again it is there to stay.
+        Raises: StoreUnavailable when retention removes an equal file at this moment, or just did.
         """
         one = self.staged
-        named = conn.execute(_NAME, (one.sha256, one.size_bytes, one.created_at))
-        if not named.rowcount:
-            message = "an equal file is just being removed: try again"
+        known = conn.execute(_FILE, (one.sha256,)).fetchone()
+        is_there = self.has_spool_file(one.sha256) if known is None else known["doomed_at"] is None
+        if not is_there:
+            message = "an equal file was just removed: stage it again"
             raise StoreUnavailable(message)
+        conn.execute(_NAME, (one.sha256, one.size_bytes, one.created_at))
         values = (one.ref, one.sha256, one.filename, one.content_type, one.size_bytes)
         conn.execute(_STAGE, (*values, self.principal_uid, one.created_at))
         return UnitResult(None)

@@ -96,7 +96,7 @@ def check_file_system(state_dir: Path, *, accept_any: bool) -> str | None:
     if kind in _UNTRUSTED or kind.startswith("fuse"):
         told = f"state_dir {state_dir} is on {kind}, which can lose or damage what is written there"
         if not accept_any:
-            message = f"{told}: move it to a local disk"
+            message = f"{told}: move it to a local disk, or start with --accept-file-system"
             raise StateRefused(message)
         return told
     passing = _PASSING.get(kind)

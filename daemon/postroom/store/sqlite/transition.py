@@ -64,11 +64,10 @@ def record(conn: sqlite3.Connection, row: sqlite3.Row, step: Step) -> tuple[Chan
     kind = event_of(step.before, step.after)
     if kind is not None:
         write_event(conn, kind, row["number"], step.at)
-    if step.after not in UNSETTLED:
-        settle(conn, row["job"], step.at)
-    elif step.before not in UNSETTLED:
+    has_settled = step.after not in UNSETTLED and settle(conn, row["job"], step.at)
+    if step.after in UNSETTLED and step.before not in UNSETTLED:
         conn.execute(_SETTLE, (None, None, row["job"]))
-    return _changes(row, step)
+    return _changes(row, step, has_settled=has_settled)
 
 
 def write_history(conn: sqlite3.Connection, number: int, step: Step) -> None:
@@ -86,12 +85,13 @@ def event_of(before: DeliveryState, after: DeliveryState) -> str | None:
     return _EVENTS.get(after)
 
 
-def settle(conn: sqlite3.Connection, job: int, at: Instant) -> None:
-    """Write the status of a job of which no delivery is open any more; nothing while one is."""
+def settle(conn: sqlite3.Connection, job: int, at: Instant) -> bool:
+    """Write the status of a job of which no delivery is open any more; nothing while one is. Whether it was written."""
     if conn.execute(_IS_OPEN, (job,)).fetchone()[0]:
-        return
+        return False
     states = [DeliveryState(state) for (state,) in conn.execute(_STATES, (job,))]
     conn.execute(_SETTLE, (job_status(states), at, job))
+    return True
 
 
 def storable(text: str | None) -> str | None:
@@ -99,7 +99,7 @@ def storable(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-def _changes(row: sqlite3.Row, step: Step) -> tuple[Change, ...]:
+def _changes(row: sqlite3.Row, step: Step, *, has_settled: bool) -> tuple[Change, ...]:
     mailbox_id, lane = row["mailbox_id"], Lane(row["lane"])
     changes: list[Change] = [
         StateMoved(mailbox_id, lane, step.before, step.after, step.reason_code, 1)
@@ -112,6 +112,6 @@ def _changes(row: sqlite3.Row, step: Step) -> tuple[Change, ...]:
         changes.append(RowsGone((row["number"],)))
     if step.after in WAITING:
         changes.append(RowsWaiting(mailbox_id, lane, Instant(row["due_at"]), row["domain"]))
-    if step.after not in UNSETTLED:
+    if has_settled:  # who waits for the job looks again once, not for each of a thousand deliveries
         changes.append(JobChanged(row["job"]))
     return tuple(changes)

@@ -107,7 +107,7 @@ class Writer:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do."""
-        return self._idle.is_set()
+        return not self._is_busy and not any(self._queues)
 
     @property
     def is_broken(self) -> bool:
@@ -177,12 +177,13 @@ class Writer:
             self._queues[_QUEUE[one.lane]].appendleft(one)
         if ran.is_broken:
             self._break()
-        self._pump()  # before anybody wakes: the disk need not wait for them
         changes = ran.changes
         for observer in self._observers if changes else ():
             observer.committed(changes)
         for one, answer in zip(group, ran.answers, strict=False):
             self._answer(one, answer)
+        # One step of the loop later: what those who wake now ask for next joins the group, and halves the commits.
+        self._loop.call_soon(self._pump)
 
     def _break(self) -> None:
         self._broken.set()

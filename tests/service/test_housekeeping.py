@@ -1,0 +1,75 @@
+"""What is done now and then, with the real store and spool on a fake clock."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from postroom.service.housekeeping import Housekeeping
+from support.clock import breathe
+from support.post import Post, open_post, settings
+from support.relay import ScriptedRelay
+
+
+DAY = 86_400
+
+
+@asynccontextmanager
+async def at_work(folder: Path) -> AsyncIterator[Post]:
+    async with ScriptedRelay() as relay, open_post(settings(folder, relay.port)) as post:
+        keeping = Housekeeping(post.settings, post.tools, post.outbox, post.joined.staging)
+        task = asyncio.get_running_loop().create_task(keeping.run())
+        try:
+            yield post
+        finally:
+            if task.done():
+                task.result()
+            task.cancel()
+
+
+async def passing(post: Post, is_so: Callable[[], bool]) -> None:
+    """Days pass until it is so, sixty at most."""
+    for _ in range(60):
+        await post.run(DAY)
+        for _ in range(30):  # reading and removing happens in threads, on real time
+            await breathe()
+            if is_so():
+                return
+    raise AssertionError
+
+
+async def test_files_that_no_row_names_go_after_a_day_and_named_ones_stay(tmp_path: Path) -> None:
+    report = tmp_path / "report.csv"
+    report.write_bytes(b"day,sum\n")
+    async with at_work(tmp_path) as post:
+        orphan = await post.joined.staging.keep_bytes(b"nobody names me")
+        job = await post.submit(to=["a@example.com"], attachments=[{"path": str(report)}])
+        await post.quiet()
+        assert await post.states(job) == {"a@example.com": "sent"}
+        spool = tmp_path / "state" / "spool"
+        before = {path.name for path in spool.glob("??/*")}
+        assert orphan in before
+        await post.run(900)
+        assert {path.name for path in spool.glob("??/*")} == before
+        await passing(post, lambda: not (spool / orphan[:2] / orphan).exists())
+        assert {path.name for path in spool.glob("??/*")} == before - {orphan}
+
+
+async def test_a_clock_that_jumped_ten_years_takes_nothing(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as post:
+        job = await post.submit(to=["a@example.com"])
+        await post.quiet()
+        post.clock.jump(10 * 365 * DAY)
+        await post.run(900)
+        assert "clock.doubted" in post.log.getvalue()
+        assert await post.states(job) == {"a@example.com": "sent"}
+
+
+async def test_what_outlived_its_time_is_taken_and_told(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as post:
+        job = await post.submit(to=["a@example.com"], idempotency_key="k")
+        await post.quiet()
+        await passing(post, lambda: "retention.removed" in post.log.getvalue())
+        found = await post.outbox.reader.find_job(job)
+        assert found is None or found.is_expired
+        assert await post.submit(to=["a@example.com"], idempotency_key="k") == job
