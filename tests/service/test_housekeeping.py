@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from postroom.service.housekeeping import Housekeeping
+from support.clock import breathe
 from support.post import Post, open_post, settings
 from support.relay import ScriptedRelay
 
@@ -21,6 +22,8 @@ async def at_work(folder: Path) -> AsyncIterator[Post]:
         try:
             yield post
         finally:
+            if task.done():
+                task.result()
             task.cancel()
 
 
@@ -28,8 +31,10 @@ async def passing(post: Post, is_so: Callable[[], bool]) -> None:
     """Days pass until it is so, sixty at most."""
     for _ in range(60):
         await post.run(DAY)
-        if is_so():
-            return
+        for _ in range(30):  # reading and removing happens in threads, on real time
+            await breathe()
+            if is_so():
+                return
     raise AssertionError
 
 
