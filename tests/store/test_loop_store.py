@@ -286,6 +286,15 @@ async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_pa
     assert state.domain_pauses == (until,)
 
 
+async def test_a_breaker_that_opened_between_outcomes_is_kept_too(tmp_path: Path) -> None:
+    opened = Breaker(BreakerState.OPEN, ReasonCode.DOUBT_STORM, 0, 0, 0, NOON, NOON, 60.0)
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.loop.keep_breaker("support", opened)
+    async with outbox_in(tmp_path) as outbox:
+        state = await outbox.loop.load()
+    assert [(one.id, one.breaker) for one in state.mailboxes] == [("support", opened)]
+
+
 async def test_starts_of_a_day_ago_are_forgotten(tmp_path: Path) -> None:
     clock = HandClock(NOON)
     bucket = Bucket("m:support", NOON // MINUTE, Lane.STANDARD)

@@ -134,6 +134,9 @@ class FakeOutbox:
     async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
         raise NotImplementedError
 
+    async def count_accepted(self, since: Instant) -> Mapping[str, tuple[tuple[Instant, int], ...]]:
+        raise NotImplementedError
+
     async def cancel_job(
         self, number: int, actor: Actor, at: Instant
     ) -> tuple[Cancelled, ...] | None:
