@@ -57,14 +57,14 @@ async def join(
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
-            executor=files.executor,
+            threads=files.threads,
             reader=outbox.reader,
             admin=outbox.admin,
             clock=clock,
             entropy=tools.entropy,
         )
     )
-    composer = SpoolComposer(files.spool, files.executor)
+    composer = SpoolComposer(files.spool, files.threads)
     submitter = JobSubmitter(
         SubmitParts(
             intake=ToldIntake(outbox.intake, tools.decisions, signals),
