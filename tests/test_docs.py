@@ -9,10 +9,13 @@ from pathlib import Path
 import click
 import pytest
 
+from postroom.api.requests import JobRequest
 from postroom.cli.__main__ import root
 from postroom.cli.exits import Exit
+from postroom.client.fields import JobFields
 from postroom.core.delivery import TRANSITIONS, DeliveryState
 from postroom.core.gates import GATES
+from postroom.core.jobfields import _FIELDS
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
 from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
@@ -152,6 +155,15 @@ def test_every_exit_code_is_in_the_manual() -> None:
 def test_every_type_of_event_is_in_the_description_of_the_api() -> None:
     types = {event_of(before, after) for before, ends in TRANSITIONS.items() for after in ends}
     assert set(_table("api.md", "event")) == types - {None}
+
+
+def test_every_field_of_a_job_is_described_by_all_who_tell_of_it() -> None:
+    table = _read("api.md").partition("\n| field | what it is |\n")[2].partition("\n\n")[0]
+    firsts = [row.split(" | ")[0] for row in table.splitlines()[1:]]
+    told = {name for first in firsts for name in re.findall(r"`(\w+)`", first)}
+    assert told == set(_FIELDS)
+    assert set(JobRequest.__struct_fields__) == set(_FIELDS)
+    assert {"mailbox_id", "to", "subject", "text", *JobFields.__annotations__} == set(_FIELDS)
 
 
 def test_every_state_is_explained() -> None:
