@@ -1,6 +1,7 @@
 """The documentation can not drift: what its tables hold is what there is, and what it names is there."""
 
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ DECISIONS = sorted((DOCS / "decisions").iterdir())
 
 ROW = re.compile(r"\| `([^`]+)` \| (.*) \|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+TYPED = re.compile(r"(?:`|^|/bin/|&& )postroom +([a-z][^`\n;|)]*)", re.MULTILINE)
 NAMED = re.compile(
     r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|ops|outbound|ports|service|store|systemd|tests)/"
     r"[\w/-]*\w(?:\.[a-z]\w*)*)"
@@ -146,6 +148,18 @@ def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None
 def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:
     told = {verb: says for verb, (says,) in _table("operating.md", "verb").items()}
     assert told == dict(_verbs(root))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_says_to_type_can_be_typed(page: Path) -> None:
+    for typed in TYPED.findall(page.read_text("utf-8")):
+        words = shlex.split(typed, comments=True)
+        command: click.Command = root
+        while isinstance(command, click.Group) and words and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        assert command is not root, typed
+        known = {name for option in command.params for name in option.opts} | {"--help"}
+        assert {word for word in words if word.startswith("-")} <= known, typed
 
 
 def test_every_exit_code_is_in_the_manual() -> None:
