@@ -39,9 +39,10 @@ async def hand_in(house: House, **fields: Any) -> dict[str, Any] | None:
     ],
 )
 async def test_a_daemon_killed_at_a_commit_loses_nothing_and_sends_nothing_twice(
+    *,
     point: str,
     side: str,
-    is_answered: bool,  # noqa: FBT001 - a column of the table
+    is_answered: bool,
     state: str | None,
     crashes: int,
     copies: int,

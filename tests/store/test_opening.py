@@ -16,7 +16,8 @@ from postroom.ports.errors import AlreadyRunning, StateRefused, StorageFull, Sto
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
-from support.store_host import HERE, NOON, Faults, HandClock, outbox_in, rows_in, sqlite_error
+from support.clock import HandClock
+from support.store_host import HERE, NOON, Faults, outbox_in, rows_in, sqlite_error
 from support.store_jobs import new_job, outcome_of, start_of
 
 
@@ -255,7 +256,7 @@ async def test_a_store_too_large_to_check_in_time_is_opened_with_a_warning(tmp_p
             recipients = [f"user{n}@x.example" for n in range(50)]
             await outbox.intake.accept(new_job(outbox.intake, *recipients))
     change(tmp_path, "UPDATE instance SET clean_stop = 0")
-    async with outbox_in(tmp_path, HastyClock()) as outbox:
+    async with outbox_in(tmp_path, HastyClock(NOON)) as outbox:
         assert any("only a part of it was checked" in warning for warning in outbox.warnings)
 
 

@@ -61,17 +61,6 @@ NOW = Instant(1_764_500_400_000_000)
 DAY = 86_400_000_000
 
 
-class FixedClock:
-    def now(self) -> Instant:
-        return NOW
-
-    def monotonic(self) -> int:
-        return 0
-
-    async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError
-
-
 def delivery(number: int, state: S = S.PENDING, **changed: object) -> DeliveryRecord:
     plain = DeliveryRecord(
         number=number,
@@ -193,6 +182,9 @@ class FakeOutbox:
         raise NotImplementedError
 
     async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
+        raise NotImplementedError
+
+    async def count_accepted(self, since: Instant) -> Mapping[str, tuple[tuple[Instant, int], ...]]:
         raise NotImplementedError
 
     async def cancel_job(

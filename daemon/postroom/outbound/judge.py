@@ -92,15 +92,16 @@ class Judge:
         fate = self._fate(world, started, ended, verdict, is_probe_refused=was_storm)
         return self._written(world, started, ended, give_back, fate, moved)
 
-    def waits_long(self, world: World, number: int) -> None:
-        """A final reply has been awaited for a minute: three of them at once are a storm."""
+    def waits_long(self, world: World, number: int) -> bool:
+        """A final reply has been awaited for a minute: three of them at once are a storm. Whether it opened the breaker."""
         mailbox_id = world.mailbox.mailbox.id
         mono = self._clock.monotonic()
         self._slow[mailbox_id][number] = mono - 61 * SECOND
-        if world.mailbox.breaker.is_closed and is_slow_storm(self._slow[mailbox_id].values(), mono):
-            self._set_mailbox(
-                world, trip(world.mailbox.breaker, ReasonCode.DOUBT_STORM, self._clock.now())
-            )
+        breaker = world.mailbox.breaker
+        if not breaker.is_closed or not is_slow_storm(self._slow[mailbox_id].values(), mono):
+            return False
+        self._set_mailbox(world, trip(breaker, ReasonCode.DOUBT_STORM, self._clock.now()))
+        return True
 
     def resumed(self, mailbox_id: str) -> None:
         """A person says that all is well: a storm begins to be counted anew."""

@@ -8,7 +8,7 @@ from typing import Final
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
@@ -38,8 +38,6 @@ from postroom.store.sqlite.outbox import Outbox
 
 
 _STORE_ANSWERS_S: Final = 5.0
-
-SUSPECT_AFTER: Final = 2  # crash recoveries that found it under way (CONTRACT §2)
 
 _EXPLAINED: Final = frozenset(
     {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
@@ -172,7 +170,7 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         state=delivery.state,
         not_after=delivery.not_after,
         has_attachments=delivery.has_attachments,
-        is_suspect=delivery.crashes >= SUSPECT_AFTER,
+        is_suspect=delivery.crashes >= SUSPECT_CRASHES,
     )
 
 
