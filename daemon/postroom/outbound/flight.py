@@ -90,7 +90,7 @@ class Flights:
         try:
             started = await self._begin(world, row, held)
             if started is None:
-                due_at = self._clock.now()
+                due_at = row.due_at
             else:
                 due_at, reached_mail = await self._attempt(group, world, row, held, started)
         finally:
@@ -134,7 +134,7 @@ class Flights:
         held: Reservation,
         started: Started,
     ) -> tuple[Instant | None, bool]:
-        """When the row is due again (None = it is settled or held), and whether MAIL was reached."""
+        """From when on the row may be due again (None = it is settled or held), and whether MAIL was reached."""
         began = self._clock.monotonic()
 
         def on_slow() -> None:
@@ -147,15 +147,14 @@ class Flights:
         ended = await self._attempts.run(started, mailbox, self._pools[relay_id], on_slow)
         if ended.stopped is not None:
             self._account.stopped(started, ended.stopped)
-            is_waiting = ended.stopped.state in WAITING
-            return (self._clock.now() if is_waiting else None), True
+            return (row.due_at if ended.stopped.state in WAITING else None), True
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
         state = await self._keep(outcome)
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
-        return (outcome.due_at if state in WAITING else None), ended.reached_mail
+        return _due_at(row, outcome, state), ended.reached_mail
 
     def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
         give_back = () if ended.reached_mail else _buckets(world, held)
@@ -181,6 +180,16 @@ class Flights:
         """Tell the storm guard that a final reply is awaited for more than a minute."""
         await self._clock.sleep(LONG_AFTER_SLOW_S)
         self._judge.waits_long(world, number)
+
+
+def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:
+    """From when on a row may be due that was moved by somebody else while it was under way, or by its outcome.
+
+    Its feed has passed over it meanwhile, and looks again from this instant on.
+    """
+    if state not in WAITING:
+        return None
+    return outcome.due_at if outcome.due_at is not None and state is outcome.after else row.due_at
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:
