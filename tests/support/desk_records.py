@@ -13,6 +13,7 @@ def delivery_record(number: int, state: DeliveryState) -> DeliveryRecord:
         job_number=1,
         mailbox_id="support",
         recipient=f"user{number}@example.com",
+        recipient_key=f"user{number}@example.com",
         domain="example.com",
         lane=Lane.STANDARD,
         state=state,
