@@ -115,14 +115,14 @@ class _Senders:
 def _find_beside(folder: Path, problems: list[SettingProblem]) -> list[Path]:
     """The files of mailboxes, as a shell finds *.toml: hidden ones are what editors leave there."""
     try:
-        names = sorted(os.listdir(folder))
+        files = sorted(folder.iterdir())
     except FileNotFoundError:
         return []
     except OSError as error:  # to go on would hold the mail of every mailbox in it
         wrong = f"can not be read: {error.strerror}."
         problems.append(SettingProblem(str(folder), "", wrong, "Check what it is, and its mode."))
         return []
-    return [folder / name for name in names if name.endswith(".toml") and name[0] != "."]
+    return [file for file in files if file.suffix == ".toml" and not file.name.startswith(".")]
 
 
 def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
