@@ -1,24 +1,53 @@
-"""docs/operating.md can not drift: its tables hold the settings, log events, metrics and reason codes that there are."""
+"""The documentation can not drift: what its tables hold is what there is, and what it names is there."""
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+import click
 import pytest
 
+from postroom.cli.__main__ import root
+from postroom.cli.exits import Exit
+from postroom.core.delivery import TRANSITIONS, DeliveryState
+from postroom.core.gates import GATES
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
 from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
-from support.config_files import ROOT, with_every_setting
+from postroom.store.sqlite.transition import event_of
+from support.config_files import ROOT, load_text, with_every_setting
+from support.drawing import draw
 
 
-OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")))
+DECISIONS = sorted((DOCS / "decisions").iterdir())
+
 ROW = re.compile(r"\| `([^`]+)` \| (.*) \|")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED = re.compile(
+    r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|ops|outbound|ports|service|store|systemd|tests)/"
+    r"[\w/-]*\w(?:\.[a-z]\w*)*)"
+)
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+ENTRY = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE)
+# Paths of one machine, and hosts of package registries; in pieces, so that this file has none of them.
+ONE_MACHINE = re.compile(
+    "|".join(
+        (r"(?<![\w.])/" + "(work|root)/", "py" + r"pi\.", "python" + "hosted", "index" + "-url")
+    )
+)
 
 
-def _table(first_column: str) -> dict[str, list[str]]:
-    """The table whose first column is called so: its other cells by the first."""
-    _, found, after = OPERATING.partition(f"\n| {first_column} |")
+def _read(page: str) -> str:
+    return (DOCS / page).read_text("utf-8")
+
+
+def _table(page: str, first_column: str) -> dict[str, list[str]]:
+    """The table of a page whose first column is called so: its other cells by the first."""
+    _, found, after = _read(page).partition(f"\n| {first_column} |")
     assert found
     rows = (ROW.fullmatch(line) for line in after.partition("\n\n")[0].splitlines()[2:])
     return {row[1]: row[2].split(" | ") for row in rows if row}
@@ -41,20 +70,47 @@ def _flat(prefix: str, table: Mapping[str, object]) -> Iterator[tuple[str, objec
             yield f"{prefix}{name}", value
 
 
+def _verbs(group: click.Group, prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _verbs(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command.get_short_help_str(200)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The names under which the headings of a page can be reached."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _kept_files() -> list[Path]:
+    """Every file that belongs to the repository."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("this is no git checkout")
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+
+
 def test_every_setting_is_in_the_manual() -> None:
-    assert set(_table("setting")) == {name for name, _ in _settings()}
+    assert set(_table("operating.md", "setting")) == {name for name, _ in _settings()}
 
 
 def test_a_default_in_the_manual_is_that_of_the_shipped_file() -> None:
     """Which holds the true ones: tests/config/test_shipped_files.py. Without back quotes it is prose."""
     shipped = dict(_settings())
-    for name, (default,) in _table("setting").items():
+    for name, (default,) in _table("operating.md", "setting").items():
         if default.startswith("`"):
             assert tomllib.loads(f"x = {default.strip('`')}")["x"] == shipped[name], name
 
 
 def test_every_log_event_is_in_the_manual_with_its_level_and_fields() -> None:
-    told = {name: (cells[0], cells[2]) for name, cells in _table("event").items()}
+    rows = _table("operating.md", "event")
+    told = {name: (cells[0], cells[2]) for name, cells in rows.items()}
     assert told == {event: (level_of(event), " ".join(FIELDS[event])) for event in LogEvent}
 
 
@@ -64,7 +120,8 @@ def test_every_log_event_is_in_the_manual_with_its_level_and_fields() -> None:
     ids=["gauges", "counters", "histograms"],
 )
 def test_every_metric_is_in_the_manual(kind: str, metrics: tuple[Named, ...], ending: str) -> None:
-    told = {name: cells[1:] for name, cells in _table("metric").items() if cells[0] == kind}
+    rows = _table("operating.md", "metric")
+    told = {name: cells[1:] for name, cells in rows.items() if cells[0] == kind}
     assert told == {
         f"postroom_{one.name}{ending}": [" ".join(one.labels) or "none", one.says]
         for one in metrics
@@ -72,6 +129,110 @@ def test_every_metric_is_in_the_manual(kind: str, metrics: tuple[Named, ...], en
 
 
 def test_every_reason_code_is_in_the_manual_with_what_to_do() -> None:
-    assert _table("reason_code") == {
+    assert _table("operating.md", "reason_code") == {
         code: [EXPLANATIONS[code].means, EXPLANATIONS[code].to_do] for code in ReasonCode
     }
+
+
+def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None:
+    told = _table("operating.md", "gate")
+    assert list(told) == [gate.name for gate in GATES]
+    assert {len(cells) for cells in told.values()} == {3}
+
+
+def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:
+    told = {verb: says for verb, (says,) in _table("operating.md", "verb").items()}
+    assert told == dict(_verbs(root))
+
+
+def test_every_exit_code_is_in_the_manual() -> None:
+    assert list(_table("operating.md", "exit code")) == [str(code.value) for code in Exit]
+
+
+def test_every_type_of_event_is_in_the_description_of_the_api() -> None:
+    types = {event_of(before, after) for before, ends in TRANSITIONS.items() for after in ends}
+    assert set(_table("api.md", "event")) == types - {None}
+
+
+def test_every_state_is_explained() -> None:
+    assert list(_table("internals.md", "state")) == list(DeliveryState)
+    entries = {name for entry in ENTRY.findall(_read("glossary.md")) for name in entry.split(", ")}
+    assert entries >= set(DeliveryState)
+
+
+def test_the_picture_of_the_states_is_drawn_from_the_table() -> None:
+    picture = re.search(
+        r"<!-- transitions:begin -->\n(.*)\n<!-- transitions:end -->",
+        _read("internals.md"),
+        re.DOTALL,
+    )
+    assert picture is not None
+    assert picture[1] == draw(TRANSITIONS)
+
+
+def test_the_glossary_is_in_order() -> None:
+    words = [entry.lower().replace("_", " ") for entry in ENTRY.findall(_read("glossary.md"))]
+    assert words == sorted(words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in LINK.findall(page.read_text("utf-8")):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_is_named_is_there(page: Path) -> None:
+    for name in NAMED.findall(page.read_text("utf-8")):
+        places = (ROOT / name, ROOT / "daemon/postroom" / name, ROOT / f"daemon/postroom/{name}.py")
+        assert any(place.exists() for place in places), name
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem[:4])
+def test_a_decision_has_its_four_parts(decision: Path) -> None:
+    text = decision.read_text("utf-8")
+    assert text.startswith(f"# {decision.name[:4]}: ")
+    parts = ("**Context.**", "**Choice.**", "**Price.**", "**We would notice being wrong**")
+    places = [text.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    assert [path.name[:4] for path in DECISIONS] == [f"{n + 1:04}" for n in range(len(DECISIONS))]
+
+
+def test_every_test_that_shows_a_guarantee_is_there() -> None:
+    named = TEST.findall(_read("guarantees.md"))
+    assert len(named) > 30
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), name
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operating.md"])
+def test_a_mailbox_in_the_documentation_can_be_loaded(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reports").write_text("secret")
+    (tmp_path / "reports").chmod(0o400)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    blocks = re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        settings = load_text(
+            tmp_path,
+            block.replace("/srv/reports", str(tmp_path)),
+            {"CREDENTIALS_DIRECTORY": str(tmp_path)},
+        )
+        assert "reports" in settings.mailboxes
+
+
+def test_nothing_tells_on_which_machine_it_was_made() -> None:
+    for path in filter(Path.is_file, _kept_files()):
+        found = ONE_MACHINE.search(path.read_text("utf-8", "replace"))
+        assert found is None, f"{path.relative_to(ROOT)}: {found and found[0]}"

@@ -39,7 +39,7 @@ async def first_line(api: Api, *said: bytes) -> bytes:
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read(api: Api) -> None:
     line = await first_line(api, HEAD, b"Content-Length: 99000000\r\n\r\n")
-    assert line == b"HTTP/1.1 413 Request Entity Too Large\r\n"
+    assert line.startswith(b"HTTP/1.1 413 ")
 
 
 async def test_a_client_that_asks_first_is_not_invited_to_send_too_much(api: Api) -> None:

@@ -66,6 +66,15 @@ async def test_the_submitter_learns_who_calls_and_what_the_headers_say(api: Api)
     assert api.submitter.seen == [(HELLO, UID, "k", "00-ab-cd-01")]
 
 
+async def test_two_keys_for_one_job_are_refused_and_one_key_said_twice_is_one_key(api: Api) -> None:
+    torn = [("Idempotency-Key", "k"), ("Idempotency-Key", "l")]
+    said = await api.post("/jobs", HELLO, headers=torn)
+    assert (said.status, said.json["errors"][0]["pointer"]) == (422, "/idempotency_key")
+    assert api.submitter.seen == []
+    twice = [("Idempotency-Key", "k"), ("Idempotency-Key", "k")]
+    assert (await api.post("/jobs", HELLO, headers=twice)).status == 202
+
+
 async def test_the_same_key_again_answers_the_original_with_its_current_state(api: Api) -> None:
     await api.post("/jobs", {**HELLO, "idempotency_key": "k"})
     api.outbox.jobs[1] = job(1, delivery(1, S.SENT))
@@ -152,7 +161,8 @@ async def test_what_was_not_stored_is_never_accepted(
     assert said.json["retryable"] is True
     assert int(said.headers["retry-after"]) == said.json["retry_after_s"]
     assert str(fault) not in said.body.decode()
-    assert [name for name, _ in api.faults] == (["POST /v1/jobs"] if status == 500 else [])
+    told = "POST /v1/jobs" if status == 500 else "store"
+    assert api.faults == [(told, fault)]
 
 
 async def test_a_client_that_hangs_up_leaves_the_job_it_handed_over(api: Api) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from postroom.config.loading import load
-from postroom.config.settings import ApiSettings, DaemonSettings, Retention
+from postroom.config.settings import ApiSettings, DaemonSettings
 from postroom.core.mailbox import (
     AutoSubmitted,
     DomainPace,
@@ -19,6 +19,7 @@ from postroom.core.mailbox import (
     RetryPolicy,
     Tls,
 )
+from postroom.core.retention import Retention
 from postroom.ports.errors import ConfigError
 from support.config_files import MAILBOX, load_text, problems_of, write_settings
 

@@ -98,6 +98,14 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
         {"attachments": [{**ATTACHMENT, "content_type": 'a/b; c="\r\n"'}]},
         "/attachments/0/content_type",
     ),
+    "a type beyond ASCII": (
+        {"attachments": [{**ATTACHMENT, "content_type": 'text/csv; charset="é"'}]},
+        "/attachments/0/content_type",
+    ),
+    "a type with a direction mark": (
+        {"attachments": [{**ATTACHMENT, "content_type": 'text/csv; header="\u202e"'}]},
+        "/attachments/0/content_type",
+    ),
     "a multipart type": (
         {"attachments": [{**ATTACHMENT, "content_type": "Multipart/mixed"}]},
         "/attachments/0/content_type",

@@ -1,11 +1,11 @@
-"""Turns: lanes share starts as they were told to, mailboxes one after the other."""
+"""Lanes share starts as they were told to."""
 
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.core.lanes import Turns, Wheel
+from postroom.core.lanes import Wheel
 from postroom.core.mailbox import Lane, LaneShares
 
 
@@ -46,37 +46,3 @@ def test_whoever_waited_before_no_lane_is_starved(
         lane, wheel = wheel.turn(shares, list(Lane))
         found.append(lane)
     assert set(found) == set(Lane)
-
-
-def test_the_mailbox_that_waited_longest_is_next() -> None:
-    turns = Turns()
-    for name in ("a", "b", "c", "a"):
-        turns.add(name)
-    turns.served("a")
-    assert list(turns) == ["b", "c", "a"]
-    turns.served("b")
-    turns.remove("c")
-    turns.remove("c")
-    turns.add("d")
-    assert list(turns) == ["a", "b", "d"]
-
-
-@given(st.integers(1, 8), st.integers(1, 50))
-def test_of_k_mailboxes_each_gets_its_part(count: int, starts: int) -> None:
-    turns, served = Turns(), Counter[str]()
-    for number in range(count):
-        turns.add(f"m{number}")
-    for _ in range(starts):
-        found = next(iter(turns))
-        turns.served(found)
-        served[found] += 1
-    assert max(served.values()) - min(served[f"m{number}"] for number in range(count)) <= 1
-
-
-def test_a_mailbox_that_could_not_start_goes_first_when_it_can() -> None:
-    turns = Turns()
-    for name in ("blocked", "a", "b"):
-        turns.add(name)
-    for _ in range(5):
-        turns.served(next(name for name in turns if name != "blocked"))
-    assert next(iter(turns)) == "blocked"

@@ -23,10 +23,10 @@ address = "other@example.com"
 relay = "main"
 retry = { jitter = 0 }
 """
-NOBODY: set[str] = set()
-DOMAIN = {"b@one.example"}
-MAILBOX = {"b@one.example", "c@two.example"}
-RELAY = {"b@one.example", "c@two.example", "d@two.example"}
+NOBODY: frozenset[str] = frozenset()
+DOMAIN = frozenset({"b@one.example"})
+MAILBOX = DOMAIN | {"c@two.example"}
+RELAY = MAILBOX | {"d@two.example"}
 
 
 @dataclass(frozen=True)
@@ -38,103 +38,91 @@ class Case:
     state: str
     reason: str
     again_s: int | None = None
-    waiting: frozenset[str] = frozenset()
+    waiting: frozenset[str] = NOBODY
     others_s: int = 0
-
-
-def case(
-    stage: str,
-    says: str,
-    state: str,
-    reason: str,
-    again_s: int | None = None,
-    waiting: set[str] = NOBODY,
-    others_s: int = 0,
-) -> Case:
-    return Case(stage, says, state, reason, again_s, frozenset(waiting), others_s)
 
 
 LATER = "retry_scheduled"
 CASES = {
-    "F08 Yahoo is tired of us": case(
+    "F08 Yahoo is tired of us": Case(
         "mail",
         "421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints",
         *(LATER, "domain.deferred", 3600, DOMAIN, 7200),
     ),
-    "F10 Gmail: unusual rate": case(
+    "F10 Gmail: unusual rate": Case(
         "rcpt",
         "421 4.7.28 Gmail has detected an unusual rate of unsolicited mail",
         *(LATER, "domain.deferred", 900, DOMAIN, 900),
     ),
-    "F10 Gmail: one reader gets too much": case(
+    "F10 Gmail: one reader gets too much": Case(
         "rcpt",
         "450 4.2.1 The user you are trying to contact is receiving mail too quickly",
         *(LATER, "recipient.deferred", 60),
     ),
-    "F10 Gmail: peak of the relay": case(
+    "F10 Gmail: peak of the relay": Case(
         "mail",
         "450 4.2.1 Peak SMTP relay limit exceeded for customer",
         *(LATER, "rate.limited", 60, MAILBOX, 60),
     ),
-    "F10 Gmail: enough for today": case(
+    "F10 Gmail: enough for today": Case(
         "mail",
         "550 5.4.5 Daily user sending limit exceeded",
         *(LATER, "quota.daily", 0, MAILBOX, 3600),
     ),
-    "F11 SES throttles": case(
+    "F11 SES throttles": Case(
         "dot",
         "454 Throttling failure: Maximum sending rate exceeded",
         *(LATER, "rate.limited", 60, MAILBOX, 60),
     ),
-    "F13 over quota": case("rcpt", "452 4.2.2 over quota", LATER, "recipient.mailbox_full", 60),
-    "F14 unknown, for now": case("rcpt", "450 4.1.1 user unknown", LATER, "recipient.unknown", 60),
-    "F16 552 mailbox full": case(
+    "F13 over quota": Case("rcpt", "452 4.2.2 over quota", LATER, "recipient.mailbox_full", 60),
+    "F14 unknown, for now": Case("rcpt", "450 4.1.1 user unknown", LATER, "recipient.unknown", 60),
+    "F16 552 mailbox full": Case(
         "rcpt", "552 5.2.2 mailbox full", LATER, "recipient.mailbox_full", 60
     ),
-    "F16 552 too big": case("dot", "552 5.3.4 message too big", "failed", "message.too_big"),
-    "F16 552 and no more": case("dot", "552 no", LATER, "recipient.mailbox_full", 60),
-    "F17 greylisted, 300 s stated": case(
+    "F16 552 too big": Case("dot", "552 5.3.4 message too big", "failed", "message.too_big"),
+    "F16 552 and no more": Case("dot", "552 no", LATER, "recipient.mailbox_full", 60),
+    "F17 greylisted, 300 s stated": Case(
         "rcpt", "450 4.7.1 Greylisted, try again in 300 seconds", LATER, "greylisted", 300
     ),
-    "F17 greylisted, half an hour stated": case(
+    "F17 greylisted, half an hour stated": Case(
         "rcpt",
         "451 4.7.1 Greylisting in action, please come back in 00:30:00",
         LATER,
         "greylisted",
         1800,
     ),
-    "F17 greylisted, 5 s stated": case(
+    "F17 greylisted, 5 s stated": Case(
         "rcpt", "450 4.7.1 greylisted, retry in 5 seconds", LATER, "greylisted", 300
     ),
-    "F17 greylisted, a day stated": case(
+    "F17 greylisted, a day stated": Case(
         "dot", "450 4.7.1 greylisted, retry in 24 hours", LATER, "greylisted", 300
     ),
-    "F17 greylisted for good": case(
+    "F17 greylisted for good": Case(
         "rcpt", "554 5.7.1 blocked using grey.rbl.example", LATER, "greylisted", 300
     ),
-    "F19 refused at MAIL": case("mail", "550 5.0.0 refused", "failed", "mail.refused"),
-    "F19 refused at DATA": case("data", "550 5.6.0 no", "failed", "message.refused"),
-    "F23 no room on the relay": case(
+    "F19 refused at MAIL": Case("mail", "550 5.0.0 refused", "failed", "mail.refused"),
+    "F19 refused at DATA": Case("data", "550 5.6.0 no", "failed", "message.refused"),
+    "F23 no room on the relay": Case(
         "mail",
         "452 4.3.1 Insufficient system storage",
         *(LATER, "relay.storage_full", 60, RELAY, 60),
     ),
-    "F29 quota of an organization": case(
+    "F29 quota of an organization": Case(
         "rcpt",
         "450 4.7.3 Organization queue quota exceeded",
         *(LATER, "domain.quota", 3600, DOMAIN, 3600),
     ),
-    "not our sender": case(
+    "not our sender": Case(
         "mail",
         "553 5.7.1 Sender address rejected: not owned by user box",
         *(LATER, "sender_refused", 0, MAILBOX, 300),
     ),
-    "our address is blocked": case(
+    "our address is blocked": Case(
         "rcpt",
         "554 5.7.1 Service unavailable; client host blocked using zen.spamhaus.org",
         *(LATER, "ip.blocked", 0, RELAY, 900),
     ),
-    "no relaying": case(
+    "no relaying": Case(
         "rcpt", "554 5.7.1 Relay access denied", LATER, "relaying_denied", 0, RELAY, 300
     ),
 }

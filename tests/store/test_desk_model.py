@@ -40,7 +40,7 @@ _START = (
 )
 _MARK = "UPDATE delivery SET marked_at = ? WHERE number = ?"
 _FINISH = f"""
-    UPDATE delivery SET state = ?, due_at = ?, settled_at = ?, marked_at = CASE WHEN ?1 = 'uncertain' THEN marked_at END
+    UPDATE delivery SET state = ?, due_at = ?, settled_at = ?, marked_at = CASE WHEN ? = 'uncertain' THEN marked_at END
     WHERE number = ? RETURNING {MOVED}"""  # noqa: S608
 
 
@@ -136,7 +136,7 @@ class Desk(RuleBasedStateMachine):
         if outcome is S.UNCERTAIN:
             self.conn.execute(_MARK, (self.now, number))
         due, ended = (self.now, None) if outcome in UNSETTLED else (None, self.now)
-        row = self.conn.execute(_FINISH, (outcome, due, ended, number)).fetchone()
+        row = self.conn.execute(_FINISH, (outcome, due, ended, outcome, number)).fetchone()
         self.told(record(self.conn, row, Step(S.SENDING, outcome, self.tick(), "loop")))
 
     @precondition(lambda self: self.numbers(*S))

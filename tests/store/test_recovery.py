@@ -66,7 +66,8 @@ async def test_before_the_mark_it_waits_again_and_after_it_is_in_doubt(tmp_path:
         marked, started, waiting = [await seen(outbox, number) for number in (1, 2, 3)]
         assert (marked.state, marked.marked_at) == (S.UNCERTAIN, NOON)
         assert marked.reason_code is ReasonCode.CRASH_AFTER_MARK
-        assert marked.history[-1].by == "recovery"
+        assert (marked.history[-1].by, marked.history[-1].attempt) == ("recovery", 1)
+        assert (marked.attempts, marked.series_attempts) == (1, 1)
         assert (started.state, started.crashes, started.attempts) == (S.PENDING, 1, 0)
         assert started.reason_code is ReasonCode.CRASH_BEFORE_MARK
         assert (waiting.state, waiting.crashes) == (S.PENDING, 0)

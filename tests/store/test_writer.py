@@ -2,9 +2,7 @@
 
 import asyncio
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,38 +11,9 @@ from postroom.ports.changes import Change, JobChanged
 from postroom.ports.errors import StoreUnavailable
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.store_host import Faults, HandClock
+from support.clock import HandClock
+from support.slow_commit import SlowCommit
 from support.store_probe import insert, probe_database, stored_in, until
-
-
-class SlowCommit:
-    """A COMMIT that waits until it is let go."""
-
-    def __init__(self) -> None:
-        self.faults = Faults(before=self._hold)
-        self.count = 0
-        self._is_held = False
-        self._reached = threading.Event()
-        self._go = threading.Event()
-
-    def _hold(self, conn: sqlite3.Connection, sql: str) -> None:
-        if sql == "COMMIT":
-            self.count += 1
-            if self._is_held:
-                self._reached.set()
-                assert self._go.wait(5)
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        self._is_held = True
-        try:
-            yield
-        finally:
-            self._is_held = False
-            self._go.set()
-
-    async def reached(self) -> None:
-        assert await asyncio.get_running_loop().run_in_executor(None, self._reached.wait, 5)
 
 
 async def test_nobody_is_answered_before_the_commit_returns_and_64_share_three_commits(

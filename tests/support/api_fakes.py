@@ -61,17 +61,6 @@ NOW = Instant(1_764_500_400_000_000)
 DAY = 86_400_000_000
 
 
-class FixedClock:
-    def now(self) -> Instant:
-        return NOW
-
-    def monotonic(self) -> int:
-        return 0
-
-    async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError
-
-
 def delivery(number: int, state: S = S.PENDING, **changed: object) -> DeliveryRecord:
     plain = DeliveryRecord(
         number=number,

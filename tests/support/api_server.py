@@ -16,6 +16,7 @@ from postroom.api.parts import Bounds, Parts
 from postroom.api.server import ApiServer
 from postroom.api.tasks import Kept
 from support.api_fakes import (
+    NOW,
     SUPPORT,
     FakeLoop,
     FakeMessages,
@@ -23,8 +24,8 @@ from support.api_fakes import (
     FakeSignals,
     FakeSubmitter,
     FakeUploads,
-    FixedClock,
 )
+from support.clock import HandClock
 
 
 UID = 1000
@@ -111,10 +112,11 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         signals=FakeSignals(),
         messages=FakeMessages(),
         mailboxes={"support": SUPPORT},
-        clock=FixedClock(),
+        clock=HandClock(NOW),
         kept=Kept(group),
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),
+        on_store_refused=lambda fault: faults.append(("store", fault)),
         version="1.2.3",
         bounds=Bounds(),
     )

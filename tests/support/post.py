@@ -44,7 +44,6 @@ MAIN = """\
 [relay.main]
 host = "127.0.0.1"
 port = {port}
-tls = "none"
 {relay}
 [[mailbox]]
 id = "support"
@@ -53,15 +52,23 @@ relay = "main"
 attachment_roots = ["{folder}"]
 {mailbox}
 """
+PLAIN = 'tls = "none"'
 ARTICLE = "retry = { first_s = 300, factor = 2, jitter = 0, max_attempts = 5 }"
 
 
 def settings(
-    folder: Path, port: int, *, mailbox: str = ARTICLE, relay: str = "", more: str = ""
+    folder: Path,
+    port: int,
+    *,
+    mailbox: str = ARTICLE,
+    relay: str = "",
+    daemon: str = "",
+    more: str = "",
 ) -> Settings:
-    """One mailbox that sends through a relay on loopback; `mailbox` and `relay` are lines of theirs, `more` follows."""
+    """One mailbox that sends through a relay on loopback; `mailbox`, `relay` and `daemon` are lines of theirs."""
     path = folder / "postroom.toml"
-    daemon = f'[daemon]\nstate_dir = "{folder}/state"\nlog_level = "debug"\n'
+    relay = relay if "tls = " in relay else f"{PLAIN}\n{relay}"
+    daemon = f'[daemon]\nstate_dir = "{folder}/state"\nlog_level = "debug"\n{daemon}\n'
     path.write_text(
         daemon + MAIN.format(port=port, folder=folder, mailbox=mailbox, relay=relay) + more
     )
@@ -71,7 +78,11 @@ def settings(
 
 def setting(**changes: Any) -> Setting:
     """A disk with room, on which no ballast is laid."""
-    return Setting(**{"min_free_bytes": FREE, "disk_free": lambda _: FREE, **changes})
+    return Setting(**{"min_free_bytes": FREE, "disk_free": _free, **changes})
+
+
+def _free(_: Path) -> int:
+    return FREE
 
 
 @dataclass
@@ -142,6 +153,14 @@ class Post:
         for _ in range(1 if step is None else round(seconds / step)):
             self.clock.advance(seconds if step is None else step)
             await self.quiet()
+
+    async def pass_until(self, is_so: Callable[[], bool], step: float = 0.5) -> None:
+        """Let time pass in steps until it is so."""
+        async with asyncio.timeout(10):
+            while not is_so():
+                self._fail_with_loop()
+                self.clock.advance(step)
+                await breathe()
 
     @asynccontextmanager
     async def serve(self, path: Path) -> AsyncIterator[None]:

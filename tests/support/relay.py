@@ -177,7 +177,9 @@ class ScriptedRelay:
         self._handlers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        sock = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        # the protocol by name: asyncio turns Nagle off only where it sees TCP
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if self._receive_buffer is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer)

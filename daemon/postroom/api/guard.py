@@ -1,4 +1,4 @@
-"""What becomes of exceptions: the store's are answered 503 or 507, all others are told to the daemon and answered 500."""
+"""What becomes of exceptions: the store's are answered 503 or 507, all others 500; the daemon is told of each."""
 
 from collections.abc import Awaitable
 
@@ -15,9 +15,11 @@ async def guarded(parts: Parts, name: str, work: Awaitable[Result]) -> Result:
         return await work
     except BodyBroken as broken:
         return broken.refusal
-    except StorageFull:
+    except StorageFull as full:
+        parts.on_store_refused(full)
         return Refusal(Code.STORAGE_FULL, "Nothing was stored.")
-    except StoreError:
+    except StoreError as refused:
+        parts.on_store_refused(refused)
         return Refusal(Code.STORE_UNAVAILABLE, "Nothing was stored.")
     except Exception as fault:  # noqa: BLE001 (the one place where a bug of ours becomes a 500)
         parts.on_fault(name, fault)

@@ -32,7 +32,8 @@ class Bounds:
 class Parts:
     """The parts. `stopping` is set by the server's drain. `principal` reads the peer's uid from a connection, None where it has none that counts.
 
-    `on_fault` is told of every exception that nobody expected, with the call in which it happened.
+    `on_fault` is told of every exception that nobody expected, with the call in which it happened;
+    `on_store_refused` of every time that the store said no.
     """
 
     submitter: Submitter
@@ -47,6 +48,7 @@ class Parts:
     kept: Kept
     principal: Callable[[socket.socket], int | None]
     on_fault: Callable[[str, Exception], None]
+    on_store_refused: Callable[[Exception], None]
     version: str
     bounds: Bounds = Bounds()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

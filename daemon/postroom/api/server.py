@@ -64,13 +64,12 @@ class _Connection(web.RequestHandler):
         self._principal = server.parts.principal
         self.uid: int | None = None
 
-    # typing.override came with Python 3.12.
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[explicit-override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         with suppress(OSError):
             self.uid = self._principal(transport.get_extra_info("socket"))
         super().connection_made(transport)
 
-    def handle_error(  # type: ignore[explicit-override]
+    def handle_error(
         self,
         request: web.BaseRequest,
         status: int = _INTERNAL,
@@ -97,7 +96,7 @@ class _Server(web.Server):
         }
         self._door = door
 
-    def __call__(self) -> web.RequestHandler:  # type: ignore[explicit-override]
+    def __call__(self) -> web.RequestHandler:
         return _Connection(self, asyncio.get_running_loop())
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -16,9 +16,10 @@ from typing import Final
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
-from postroom.config.settings import ApiSettings, DaemonSettings, Retention, Settings
+from postroom.config.settings import ApiSettings, DaemonSettings, Settings
 from postroom.config.table import Span, Table
 from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.retention import Retention
 from postroom.core.words import shown
 from postroom.ports.errors import ConfigError, SettingProblem
 

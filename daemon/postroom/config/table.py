@@ -4,7 +4,7 @@ Whoever reads asks for each key once and gets its value or its default; what was
 No value is ever repeated in a problem unless it comes from a closed list: it could be a secret.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
@@ -195,8 +195,3 @@ def listed(words: Iterable[str]) -> str:
     """`a`, `b` or `c`."""
     *head, last = [f"'{word}'" for word in words]
     return f"{', '.join(head)} or {last}" if head else last
-
-
-def duplicates(names: Sequence[str]) -> tuple[str, ...]:
-    """Every name that was there before, in order."""
-    return tuple(name for place, name in enumerate(names) if name in names[:place])

@@ -1,0 +1,1 @@
+"""The decisions: pure functions and values, without clock, chance, files or network."""

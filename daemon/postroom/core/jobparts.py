@@ -26,7 +26,7 @@ _ATTACHMENT_FIELDS: Final = frozenset(
 _REF: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _WORD: Final = r"[A-Za-z0-9!#$%&'*+.^_`{|}~-]+"
 _CONTENT_TYPE: Final = re.compile(
-    rf"({_WORD})/{_WORD}(?:; ?{_WORD}=(?:{_WORD}|\"[^\"\\]*\"))*", re.ASCII
+    rf"({_WORD})/{_WORD}(?:; ?{_WORD}=(?:{_WORD}|\"[ !#-\[\]-~]*\"))*", re.ASCII
 )
 _CONTENT_TYPE_MOST: Final = 127
 _CONTENT_ID: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+(?:@[A-Za-z0-9.-]+)?")

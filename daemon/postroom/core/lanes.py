@@ -1,7 +1,7 @@
-"""Whose turn it is: lanes by smooth weighted round robin, mailboxes by who waited longest since its last start."""
+"""Which lane is next: smooth weighted round robin over those that have somebody who may go."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from postroom.core.mailbox import Lane, LaneShares
 
@@ -23,27 +23,3 @@ class Wheel:
         chosen = max(sorted(lanes), key=owed.__getitem__)
         owed[chosen] -= sum(weights[lane] for lane in lanes)
         return chosen, Wheel(owed[Lane.HIGH], owed[Lane.STANDARD], owed[Lane.BULK])
-
-
-@dataclass(slots=True)
-class Turns:
-    """Mailboxes with work, the one whose last start is longest ago first. One that was blocked keeps its place."""
-
-    _order: dict[str, None] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[str]:
-        """A picture of the order, so that it may change meanwhile."""
-        return iter(tuple(self._order))
-
-    def add(self, mailbox_id: str) -> None:
-        """It has work: last in the row, if it is not in it."""
-        self._order.setdefault(mailbox_id, None)
-
-    def remove(self, mailbox_id: str) -> None:
-        """It has none."""
-        self._order.pop(mailbox_id, None)
-
-    def served(self, mailbox_id: str) -> None:
-        """It started one: to the end of the row."""
-        self._order.pop(mailbox_id, None)
-        self._order[mailbox_id] = None

@@ -153,8 +153,7 @@ class LibraryLog(logging.Handler):
         super().__init__(logging.WARNING)
         self._chronicle = chronicle
 
-    # typing.override came with Python 3.12.
-    def emit(self, record: logging.LogRecord) -> None:  # type: ignore[explicit-override]
+    def emit(self, record: logging.LogRecord) -> None:
         """Write it as a line; a record that can not be read is nothing to stop for."""
         try:
             self._chronicle.library_warned(record)

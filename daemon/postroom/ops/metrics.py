@@ -119,8 +119,7 @@ class _Collector(Collector):
         self._signals = signals
         self._picture = picture
 
-    # typing.override came with Python 3.12.
-    def collect(self) -> Iterator[Metric]:  # type: ignore[explicit-override]
+    def collect(self) -> Iterator[Metric]:
         """Every metric, also those that have nothing to say yet."""
         for named, samples in _gauges(self._signals, self._picture):
             gauge = GaugeMetricFamily(_full(named), named.says, labels=named.labels)

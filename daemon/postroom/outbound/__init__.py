@@ -1,0 +1,1 @@
+"""A mail's way out: accepted, chosen, composed, handed to a relay, judged."""

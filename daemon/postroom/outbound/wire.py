@@ -156,8 +156,7 @@ class Wire(asyncio.Protocol):
         self.fail(LossKind.DROPPED, "we said QUIT")
         self._transport.write(b"QUIT\r\n")
 
-    # typing.override came with Python 3.12.
-    def data_received(self, data: bytes) -> None:  # type: ignore[explicit-override]
+    def data_received(self, data: bytes) -> None:
         if self.lost is not None:
             if self._leave_timer is not None:
                 self._transport.abort()
@@ -172,21 +171,21 @@ class Wire(asyncio.Protocol):
         if not self._expected and not self._reader.is_between:
             self.fail(LossKind.DESYNC, "a reply that no command asked for")
 
-    def eof_received(self) -> bool:  # type: ignore[explicit-override]
+    def eof_received(self) -> bool:
         self.fail(LossKind.CLOSED, "the relay closed the connection")
         return False
 
-    def connection_lost(self, exc: Exception | None) -> None:  # type: ignore[explicit-override]
+    def connection_lost(self, exc: Exception | None) -> None:
         if self._leave_timer is not None:
             self._leave_timer.cancel()
         self.fail(LossKind.CLOSED, "connection lost" if exc is None else _describe(exc))
         if not self.closed.done():
             self.closed.set_result(None)
 
-    def pause_writing(self) -> None:  # type: ignore[explicit-override]
+    def pause_writing(self) -> None:
         self._is_paused = True
 
-    def resume_writing(self) -> None:  # type: ignore[explicit-override]
+    def resume_writing(self) -> None:
         self._is_paused = False
         self._wake()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from postroom import __version__
@@ -10,6 +11,7 @@ from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
 from postroom.core.world import Host
+from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
@@ -55,14 +57,14 @@ async def join(
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
-            executor=files.executor,
+            threads=files.threads,
             reader=outbox.reader,
             admin=outbox.admin,
             clock=clock,
             entropy=tools.entropy,
         )
     )
-    composer = SpoolComposer(files.spool, files.executor)
+    composer = SpoolComposer(files.spool, files.threads)
     submitter = JobSubmitter(
         SubmitParts(
             intake=ToldIntake(outbox.intake, tools.decisions, signals),
@@ -100,8 +102,9 @@ async def join(
         mailboxes=settings.mailboxes,
         clock=clock,
         kept=Kept(group),
-        principal=_principal,
+        principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
+        on_store_refused=tools.chronicle.store_refused,
         version=__version__,
     )
     return Joined(parts, dispatcher, staging, signals, way)
@@ -128,6 +131,14 @@ def _dispatcher(
     return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
 
 
-def _principal(connection: socket.socket) -> int | None:
-    peer = find_peer(connection)
-    return None if peer is None else peer.uid
+def _principal_of(chronicle: Chronicle) -> Callable[[socket.socket], int | None]:
+    """Reads the uid at the other end; who has none that counts is refused, and that is told."""
+
+    def principal(connection: socket.socket) -> int | None:
+        peer = find_peer(connection)
+        if peer is None:
+            chronicle.peer_refused(None, "its user can not be told")
+            return None
+        return peer.uid
+
+    return principal

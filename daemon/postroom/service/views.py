@@ -8,7 +8,7 @@ from typing import Final
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
@@ -21,7 +21,7 @@ from postroom.ops.signals import Signals
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
 from postroom.ports.desk import Reader
-from postroom.ports.errors import StoreError
+from postroom.ports.errors import StorageFull, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.loop import (
     BreakerView,
@@ -38,8 +38,6 @@ from postroom.store.sqlite.outbox import Outbox
 
 
 _STORE_ANSWERS_S: Final = 5.0
-
-SUSPECT_AFTER: Final = 2  # crash recoveries that found it under way (CONTRACT §2)
 
 _EXPLAINED: Final = frozenset(
     {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
@@ -157,10 +155,13 @@ class SignalsView:
         return metrics_text(self._signals, picture)
 
     async def readiness(self) -> Readiness:
-        """Whether the store answers: recovery is done before anybody can ask."""
+        """Whether the store answers and has room for jobs: recovery is done before anybody can ask."""
         try:
             async with asyncio.timeout(_STORE_ANSWERS_S):
                 await self._outbox.database.probe()
+            self._outbox.space.check()
+        except StorageFull:
+            return Readiness(is_ready=False, detail="the disk is full: nothing new is accepted")
         except (StoreError, TimeoutError):
             return Readiness(is_ready=False, detail="the store does not answer")
         return Readiness(is_ready=True, detail="")
@@ -176,7 +177,7 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         state=delivery.state,
         not_after=delivery.not_after,
         has_attachments=delivery.has_attachments,
-        is_suspect=delivery.crashes >= SUSPECT_AFTER,
+        is_suspect=delivery.crashes >= SUSPECT_CRASHES,
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Final
 
 from postroom.api.parsing import fold_address, read_cursor, read_id, read_instant, read_since
-from postroom.api.problems import NOT_FOUND, Code, Refusal
+from postroom.api.problems import NOT_FOUND, Code, Refusal, invalid
 from postroom.api.render import render_cancelled, render_job, render_jobs
 from postroom.api.requests import Asked, JobQuery, JobRequest, JobWait, Reschedule
 from postroom.api.routing import Answer, Call, Result, Route
@@ -21,6 +21,8 @@ SUBMIT_REFUSALS: Final = tuple(Code(word) for word in RefusalCode)
 
 async def post_job(call: Call[Asked, Any]) -> Result:
     """Accept one job; what is under way is stored even if the caller hangs up."""
+    if len(set(call.request.headers.getall("Idempotency-Key", ()))) > 1:
+        return invalid("/idempotency_key", "The header Idempotency-Key gives more than one key.")
     return await call.parts.kept.finish(submit(call.parts, sender_of(call), call.body))
 
 

@@ -84,7 +84,8 @@ def count_start(
     pace_at: Iterable[tuple[str, Instant]],
 ) -> None:
     """Count a start in its buckets, and remember how far pace has come."""
-    conn.executemany(_COUNT, [_key(bucket) for bucket in buckets])
+    for bucket in buckets:
+        conn.execute(_COUNT, _key(bucket))
     for scope, instant in pace_at:
         statement = _MAILBOX_PACE if scope.startswith(MAILBOX_SCOPE) else _RELAY_PACE
         conn.execute(statement, (scope[len(MAILBOX_SCOPE) :], instant))
@@ -92,7 +93,8 @@ def count_start(
 
 def give_back(conn: sqlite3.Connection, buckets: Iterable[Bucket]) -> None:
     """Take a start that never reached MAIL out of its buckets."""
-    conn.executemany(_GIVE_BACK, [_key(bucket) for bucket in buckets])
+    for bucket in buckets:
+        conn.execute(_GIVE_BACK, _key(bucket))
 
 
 def keep_breaker(conn: sqlite3.Connection, mailbox_id: str, breaker: Breaker) -> UnitResult[None]:

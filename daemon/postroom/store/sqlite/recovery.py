@@ -3,7 +3,7 @@
 | found | becomes |
 |---|---|
 | `sending`, no mark | `pending`, `crashes` + 1; the third time in a row `failed`, `poison` |
-| `sending`, marked | `uncertain`: the relay may have it, so it is never sent again by itself |
+| `sending`, marked | `uncertain`: the relay may have it, so it is an attempt and never sent again by itself |
 
 A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
 rows and are not touched. What is marked is never much: the loop has at most its slots and 1,000 outcomes open.
@@ -13,7 +13,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.delivery import DeliveryState, end_unsent
+from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
@@ -25,7 +25,7 @@ BY: Final = "recovery"
 _LAST_HISTORY: Final = "SELECT coalesce(max(number), 0) FROM history"
 _POISON: Final = """
     SELECT number, doubts FROM delivery INDEXED BY delivery_sending
-    WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
+    WHERE state = 'sending' AND marked_at IS NULL AND crashes + 1 >= :poison"""
 _FAIL: Final = """
     UPDATE delivery SET state = :after, reason_code = 'poison', crashes = crashes + 1, due_at = NULL, stage = NULL,
                         settled_at = :now, settled_by = 'recovery', version = version + 1
@@ -39,11 +39,12 @@ _BACK: Final = """
                         due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
 _DOUBT_HISTORY: Final = """
-    INSERT INTO history (delivery, before, after, at, reason_code, by)
-    SELECT number, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
+    INSERT INTO history (delivery, attempt, before, after, at, reason_code, by)
+    SELECT number, attempts + 1, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
     FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NOT NULL"""
 _DOUBT: Final = """
     UPDATE delivery SET state = 'uncertain', reason_code = 'crash.after_mark', due_at = NULL, crashes = 0,
+                        attempts = attempts + 1, series_attempts = series_attempts + 1,
                         settled_at = :now, settled_by = 'recovery', version = version + 1
     WHERE state = 'sending' AND marked_at IS NOT NULL RETURNING number, job"""
 
@@ -100,7 +101,7 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
 
 
 def _end_poison(conn: sqlite3.Connection, now: Instant) -> int:
-    found = conn.execute(_POISON, {"crash": 1}).fetchall()
+    found = conn.execute(_POISON, {"poison": POISON_CRASHES}).fetchall()
     for row in found:
         after = end_unsent(DeliveryState.FAILED, row["doubts"])
         given = {"after": after, "now": now, "number": row["number"]}

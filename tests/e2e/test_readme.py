@@ -1,0 +1,199 @@
+"""The README's five minutes, as a stranger types them: a relay that prints, the real daemon, curl, command line, Python.
+
+Only two things differ: the folder is a temporary one, and the relay's port is chosen by the kernel.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from postroom.client import Client
+from support.config_files import ROOT
+from support.real_daemon import env
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+FIVE_MINUTES = README.partition("## Five minutes")[2].partition("\n## ")[0]
+SHELL = re.findall(r"```sh\n(.*?)```", FIVE_MINUTES, re.DOTALL)
+(PYTHON,) = re.findall(r"```python\n(.*?)```", FIVE_MINUTES, re.DOTALL)
+RELAY_PORT = "2525"
+
+
+def commands(block: str) -> list[str]:
+    """The commands of a block, one for each line that no backslash continues."""
+    lines = re.sub(r"\\\n\s*", "", block).splitlines()
+    return [line for line in lines if line.strip()]
+
+
+@dataclass
+class Terminal:
+    """Somebody who follows the README in a folder of their own."""
+
+    folder: Path
+    port: str
+    socket: str = ""
+
+    def type(self, line: str) -> subprocess.CompletedProcess[str]:
+        """Type a line; how it ended."""
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.folder,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=40,
+            check=False,
+        )
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What the `export` line makes of the environment, as far as it was typed."""
+        path = (
+            f"{self.folder}/.venv/bin:{os.environ['PATH']}" if self.socket else os.environ["PATH"]
+        )
+        return env(PATH=path, POSTROOM_SOCKET=self.socket, PYTHONUNBUFFERED="1")
+
+    @contextmanager
+    def leave_running(self, line: str, log: Path) -> Iterator[None]:
+        """Type a line into another terminal; it is stopped at the end."""
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                ["bash", "-c", line.replace(RELAY_PORT, self.port)],
+                cwd=self.folder,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(15)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    @property
+    def printed(self) -> str:
+        """What the relay printed so far."""
+        return (self.folder / "relay.log").read_text("utf-8", "replace")
+
+    def copies(self, *lines: str) -> int:
+        """How many mails with all of these lines the relay has printed."""
+        mails = self.printed.split("---------- MESSAGE FOLLOWS ----------")[1:]
+        return sum(all(f"\n{line}\n" in mail for line in lines) for mail in mails)
+
+
+def free_port() -> str:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return str(sock.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def you() -> Iterator[Terminal]:
+    """The third terminal, with the other two running."""
+    relay, daemon, export = commands(SHELL[0])
+    with tempfile.TemporaryDirectory(prefix="pr-") as name:
+        you = Terminal(Path(name), free_port())
+        (you.folder / ".venv").symlink_to(sys.prefix)
+        shutil.copytree(ROOT / "config", you.folder / "config")
+        settings = you.folder / "config" / "dev.toml"
+        settings.write_text(settings.read_text("utf-8").replace(RELAY_PORT, you.port), "utf-8")
+        with (
+            you.leave_running(relay, you.folder / "relay.log"),
+            you.leave_running(daemon, you.folder / "daemon.log"),
+        ):
+            you.socket = you.type(f"{export}\nprintf %s $POSTROOM_SOCKET").stdout
+            said = (you.folder / "daemon.log").read_text
+            assert Client(you.socket, retry_s=15).is_ready(), said("utf-8")
+            yield you
+
+
+@pytest.fixture
+def curl() -> None:
+    """curl; with POSTROOM_REQUIRE_PEERS=1 it must be there."""
+    found = shutil.which("curl")
+    if found is None and os.environ.get("POSTROOM_REQUIRE_PEERS") != "1":
+        pytest.skip("curl is not on this machine")
+    assert found is not None, "curl is required (POSTROOM_REQUIRE_PEERS=1)"
+
+
+@pytest.mark.usefixtures("curl")
+def test_curl_hands_over_a_mail_once(you: Terminal) -> None:
+    hand_over, look = commands(SHELL[1])
+    status = " --write-out ' %{http_code}'"
+    body, _, code = you.type(hand_over + status).stdout.rpartition(" ")
+    job = json.loads(body)
+    assert code == "202"
+    assert [one["recipient"] for one in job["deliveries"]] == ["ann@example.com"]
+    body, _, code = you.type(hand_over + status).stdout.rpartition(" ")
+    again = json.loads(body)
+    assert code == "200"
+    assert (again["id"], again["deduplicated"]) == (job["id"], True)
+    Client(you.socket).wait(job["id"], 20)
+    assert job["id"] in [one["id"] for one in json.loads(you.type(look).stdout)["items"]]
+    assert you.copies("Subject: Hello", f"X-Postroom-Delivery: {job['deliveries'][0]['id']}") == 1
+
+
+def test_the_command_line_sends_and_tells(you: Terminal) -> None:
+    send, *others = commands(SHELL[2])
+    sent = you.type(send)
+    assert sent.returncode == 0, sent
+    job_id = sent.stdout.split()[0]
+    for line in others:
+        said = you.type(line)
+        assert said.returncode == 0, said
+    for verb in re.findall(r"`(postroom \w+ ID(?: --raw)?)`", FIVE_MINUTES):
+        said = you.type(verb.replace("ID", job_id))
+        assert said.returncode == 0, said
+    assert "It works." in you.printed
+
+
+def test_a_report_in_python_reaches_everyone_once_however_often_it_is_run(you: Terminal) -> None:
+    def run(text: str) -> list[str]:
+        (you.folder / "report.py").write_text(text, "utf-8")
+        done = you.type("python report.py")
+        assert done.returncode == 0, done
+        return done.stdout.splitlines()
+
+    both = ["ann@example.com sent None", "bob@example.com sent None"]
+    assert run(PYTHON) == both
+    assert run(PYTHON) == both
+    with_carol = PYTHON.replace('"bob@example.com"]', '"bob@example.com", "carol@example.com"]')
+    assert run(with_carol) == [*both, "carol@example.com sent None"]
+    for name in ("ann", "bob", "carol"):
+        assert you.copies("Subject: Sales report", f"To: {name}@example.com") == 1
+
+
+def test_the_two_commands_do_what_the_readme_says() -> None:
+    """They are run by `.ci/run` and by tests/e2e/test_demo.py; here, that make knows them."""
+    typed = README.partition("```sh\n")[2].partition("```")[0]
+    for line, does in zip(commands(typed), ("postroom demo", "python -m pytest"), strict=True):
+        words = line.partition("#")[0].split()
+        plan = subprocess.run(
+            [*words, "--dry-run", "--no-print-directory"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert plan.returncode == 0, plan
+        assert plan.stdout.rstrip().endswith(does)
