@@ -19,6 +19,7 @@ def delivery(number: int, state: S = S.PENDING, **changed: object) -> DeliveryRe
         job_number=number,
         mailbox_id="support",
         recipient=f"user{number}@example.com",
+        recipient_key=f"user{number}@example.com",
         domain="example.com",
         lane=Lane.STANDARD,
         state=state,

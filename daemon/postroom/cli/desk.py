@@ -9,7 +9,7 @@ from typing import Concatenate, Final, ParamSpec
 
 import click
 
-from postroom.client import Client
+from postroom.client import DEFAULT_SOCKET, Client
 from postroom.client.host import Host
 
 
@@ -45,14 +45,16 @@ def at_desk(
             client = Client(_socket(here), retry_s=retry_s, host=host)
             return verb(Desk(client, is_json, host), *args, **kwargs)
 
-        for option in (_JSON, *SOCKET_OPTIONS):
+        for option in (JSON_OPTION, *SOCKET_OPTIONS):
             run = option(run)
         return run
 
     return decorate
 
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="One JSON document, for programs.")
+JSON_OPTION = click.option(
+    "--json", "is_json", is_flag=True, help="One JSON document, for programs."
+)
 SOCKET_OPTIONS = (
     click.option(
         "--config",
@@ -82,13 +84,14 @@ def _socket(contexts: list[click.Context]) -> str | None:
 
 
 def _socket_in(config: Path) -> str:
+    """The socket of the daemon that runs with these settings."""
     try:
         settings = tomllib.loads(config.read_text("utf-8"))
-        found = settings["api"]["socket"]
+        found = settings.get("api", {}).get("socket") or DEFAULT_SOCKET
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         text = f"{config} can not be read: {problem}"
         raise click.BadParameter(text, param_hint="--config") from problem
-    except (KeyError, TypeError) as problem:
-        text = f"{config} names no socket: give it with --socket."
+    except AttributeError as problem:
+        text = f"{config} has no readable [api]: give the socket with --socket."
         raise click.BadParameter(text, param_hint="--config") from problem
-    return str(found)
+    return str(config.parent / str(found))
