@@ -48,14 +48,19 @@ def config_group() -> None:
 @config_group.command("check")
 @_CONFIG
 def config_check(config: Path) -> int:
-    """Read the settings and say everything that is wrong with them."""
+    """Read the settings and say everything that is wrong with them.
+
+    Exits 78 when there is anything. No relay is asked: that is `postroom mailboxes check`.
+    """
     from postroom.config.loading import load  # noqa: PLC0415 - starts fast, see above
 
     try:
-        load(config)
+        settings = load(config)
     except ConfigError as error:
         return _tell_config(config, error)
-    data(f"{config} is right.")
+    count = len(settings.mailboxes)
+    mailboxes = {0: "no mailbox yet", 1: "1 mailbox"}.get(count, f"{count} mailboxes")
+    data(f"{config} is right: {mailboxes}.")
     return Exit.OK
 
 
