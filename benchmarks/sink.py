@@ -1,11 +1,19 @@
-"""A relay that takes everything and keeps nothing: `python -m benchmarks.sink PORT [DELAY_MS]`.
+"""A relay that takes everything and keeps nothing: `python -m benchmarks.sink PORT [DELAY_MS]` (port 0 = any; it is printed).
 
-It answers each group of commands DELAY_MS later, which stands for the network's round trip. `XCOUNT` tells how many
-messages it has taken.
+It answers each group of commands DELAY_MS later, which stands for the network's round trip. Two commands of its own:
+`XCOUNT` tells how many messages it has taken; `XSEEN name` when, on the monotonic clock, it first saw the recipient
+`t-name@…` (0 = not yet).
 """
 
 import asyncio
 import sys
+import time
+
+import uvloop
+
+
+END = b"\r\n.\r\n"
+TIMED = b"RCPT TO:<T-"  # commands are read in capitals
 
 
 class Sink(asyncio.Protocol):
@@ -13,54 +21,63 @@ class Sink(asyncio.Protocol):
 
     taken = 0
     delay_s = 0.0
+    seen: dict[bytes, float] = {}  # noqa: RUF012 - shared by all connections
 
     def connection_made(self, transport):
         self.transport = transport
         self.buffer = bytearray()
-        self.in_data = False
+        self.is_content = False
+        self.searched = 0
         self.say(b"220 sink.test ESMTP\r\n")
 
     def say(self, replies):
-        if not self.delay_s:
+        if self.delay_s:
+            asyncio.get_running_loop().call_later(self.delay_s, self.transport.write, replies)
+        else:
             self.transport.write(replies)
-            return
-        asyncio.get_running_loop().call_later(self.delay_s, self.transport.write, replies)
 
     def data_received(self, data):
         self.buffer += data
         replies = []
-        while True:
-            if self.in_data:
-                end = self.buffer.find(b"\r\n.\r\n", max(0, getattr(self, "seen", 0) - 5))
-                if end < 0:
-                    self.seen = len(self.buffer)
-                    break
-                del self.buffer[: end + 5]
-                self.in_data = False
-                self.seen = 0
-                Sink.taken += 1
-                replies.append(b"250 2.0.0 Ok: queued as %d\r\n" % Sink.taken)
-                continue
-            end = self.buffer.find(b"\r\n")
-            if end < 0:
-                break
-            line = bytes(self.buffer[:end]).upper()
-            del self.buffer[: end + 2]
-            replies.append(self.answer(line))
+        while (reply := self.take_content() if self.is_content else self.take_line()) is not None:
+            replies.append(reply)
         if replies:
             self.say(b"".join(replies))
+
+    def take_content(self):
+        end = self.buffer.find(END, max(0, self.searched - len(END)))
+        if end < 0:
+            self.searched = len(self.buffer)
+            return None
+        del self.buffer[: end + len(END)]
+        self.is_content = False
+        self.searched = 0
+        Sink.taken += 1
+        return b"250 2.0.0 Ok: queued as %d\r\n" % Sink.taken
+
+    def take_line(self):
+        end = self.buffer.find(b"\r\n")
+        if end < 0:
+            return None
+        line = bytes(self.buffer[:end]).upper()
+        del self.buffer[: end + 2]
+        return self.answer(line)
 
     def answer(self, line):
         if line.startswith(b"EHLO"):
             return b"250-sink.test\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 104857600\r\n"
+        if line.startswith(TIMED):
+            self.seen.setdefault(line[len(TIMED) :].partition(b"@")[0], time.monotonic())
         if line == b"DATA":
-            self.in_data = True
+            self.is_content = True
             return b"354 go on\r\n"
         if line == b"QUIT":
             asyncio.get_running_loop().call_later(self.delay_s + 0.01, self.transport.close)
             return b"221 2.0.0 bye\r\n"
         if line == b"XCOUNT":
             return b"250 %d\r\n" % Sink.taken
+        if line.startswith(b"XSEEN "):
+            return b"250 %.6f\r\n" % self.seen.get(line[6:], 0)
         return b"250 2.1.0 Ok\r\n"
 
 
@@ -72,10 +89,5 @@ async def main(port, delay_ms):
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-
-        uvloop.install()
-    except ImportError:
-        pass
-    asyncio.run(main(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    arguments = [*sys.argv[1:], "0", "0"]
+    uvloop.run(main(int(arguments[0]), float(arguments[1])))

@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def _name(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-def _imported(module: Path) -> set[str]:
+@cache
+def _imported(module: Path) -> frozenset[str]:
     """The top-level packages that a module imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(module.read_text("utf-8"))):
@@ -47,7 +49,7 @@ def _imported(module: Path) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").partition(".")[0])
-    return found
+    return frozenset(found)
 
 
 def test_a_module_is_at_most_300_lines() -> None:

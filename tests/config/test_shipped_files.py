@@ -9,8 +9,9 @@ import pytest
 import trustme
 
 from postroom.config.loading import load
-from postroom.config.settings import ApiSettings, DaemonSettings, Retention, Settings
+from postroom.config.settings import ApiSettings, DaemonSettings, Settings
 from postroom.core.mailbox import LaneShares, Limits, Mailbox, Relay, RetryPolicy
+from postroom.core.retention import Retention
 from support.config_files import ROOT, load_text, problems_of, with_every_setting, write_settings
 
 

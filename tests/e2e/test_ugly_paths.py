@@ -12,12 +12,13 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.reason import ReasonCode
 from postroom.outbound.pool import Pool
 from postroom.outbound.timeouts import Timeouts
+from postroom.ports.desk import Actor
 from postroom.ports.submitting import Repeated, Submitted
 from postroom.service import joined
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import FakeClock
-from support.post import open_post, settings
-from support.relay import Drop, Hold, Reply, ScriptedRelay
+from support.post import UID, open_post, settings
+from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
 
 
 WHO = "a@one.example"
@@ -211,3 +212,25 @@ async def test_a_relay_that_is_gone_after_the_dot_leaves_doubt_and_no_second_mai
         assert relay.copies(WHO) == 1
         letters = await post.outbox.reader.find_dead(None, None, 10)
         assert [one.number for one in letters.items] == [ended.number]
+
+
+async def test_a_pause_between_start_and_mark_stops_the_mail_and_a_resume_sends_it(
+    tmp_path: Path,
+) -> None:
+    hold = Hold()
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        relay.on("data", hold, Default(), times=1)
+        job = await post.submit(**PLAIN)
+        await relay.until(lambda: bool(relay.transactions))
+        post.clock.advance(5)
+        admin, who = post.outbox.admin, Actor(UID)
+        await admin.pause("support", "a test", who, post.clock.now())
+        hold.release()
+        await post.run(600, step=60)
+        waits = await post.only(job)
+        assert (waits.state, waits.attempts) == (DeliveryState.PENDING, 0)
+        assert relay.copies(WHO) == 0
+        await admin.resume("support", who, post.clock.now())
+        await post.quiet()
+        assert await post.states(job) == {WHO: "sent"}
+        assert relay.copies(WHO) == 1

@@ -1,5 +1,6 @@
 """The delivery loop on a fake clock: who goes when, and what happens to who can not go."""
 
+import asyncio
 from collections import Counter
 from datetime import timedelta
 
@@ -254,6 +255,56 @@ async def test_a_storm_of_permanent_refusals_opens_the_breaker_after_twenty() ->
         assert states(run, numbers) == {FAILED: 20, SENT_STATE: 40}
 
 
+async def storm(run: Loop) -> None:
+    """Twenty refusals over five domains open the mailbox's breaker."""
+    run.pools["main"].script = lambda envelope: refused(Stage.RCPT, 550, "5.1.1 User unknown")
+    for n in range(20):
+        run.store.add("box", domain=f"d{n % 5}.example")
+    await run.run(5)
+    assert ("breaker", "mailbox", "box", "open", "permanent_storm") in run.told.lines
+    run.store.starts.clear()
+
+
+async def test_probes_of_a_stormed_mailbox_take_high_first() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        bulk = [run.store.add("box", Lane.BULK) for _ in range(3)]
+        standard = [run.store.add("box") for _ in range(3)]
+        high = [run.store.add("box", Lane.HIGH) for _ in range(3)]
+        run.pools["main"].script = lambda envelope: SENT
+        await run.run(120)
+        assert run.store.starts[:3] == high
+        assert sorted(run.store.starts[3:]) == sorted(bulk + standard)
+
+
+async def test_after_a_refused_probe_another_domain_is_tried_before_a_higher_priority() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        high = [run.store.add("box", Lane.HIGH, "odd.example") for _ in range(2)]
+        other = run.store.add("box", Lane.BULK, "other.example")
+        await run.run(61)
+        assert run.store.starts == high[:1]
+        await run.run(121)
+        assert run.store.starts == [high[0], other]
+
+
+async def test_another_domain_is_tried_even_behind_a_long_backlog_of_the_refused_one() -> None:
+    run = loop(mailbox(concurrency=1))
+    async with run:
+        await storm(run)
+        many = [run.store.add("box", domain="odd.example") for _ in range(600)]
+        other = run.store.add("box", domain="other.example")
+        await run.run(61)
+        assert run.store.starts == many[:1]
+        await run.run(121)
+        assert run.store.starts == [many[0], other]
+        run.pools["main"].script = lambda envelope: SENT
+        await run.run(1200, step=5)
+        assert states(run, [*many, other]) == {SENT_STATE: 601}
+
+
 async def test_five_outcomes_in_doubt_stop_the_mailbox() -> None:
     run = loop(mailbox(concurrency=1))
     lost = SENT.__class__(
@@ -271,6 +322,31 @@ async def test_five_outcomes_in_doubt_stop_the_mailbox() -> None:
     async with run:
         await run.run(20)
         assert states(run, numbers)[DeliveryState.UNCERTAIN] == 5
+
+
+async def test_three_that_wait_a_minute_for_the_final_reply_stop_the_mailbox_at_once() -> None:
+    run = loop(mailbox(concurrency=4))
+    answered = asyncio.Event()
+
+    async def silence() -> Dialogue:
+        await answered.wait()
+        return SENT
+
+    run.pools["main"].script = lambda envelope: silence() if envelope.recipient else SENT
+    run.pools["main"].is_slow = True
+    numbers = [run.store.add("box", domain=f"d{n}.example") for n in range(3)]
+    async with run:
+        await run.run(29)
+        assert run.store.breakers == {}
+        await run.run(2)
+        kept = run.store.breakers["box"]
+        assert (kept.state, kept.reason) == ("open", ReasonCode.DOUBT_STORM)
+        late = run.store.add("box")
+        await run.run(5)
+        assert run.store.state(late) is PENDING
+        answered.set()
+        await run.run(120)
+        assert states(run, [*numbers, late]) == {SENT_STATE: 4}
 
 
 async def test_a_pause_holds_a_mailbox_until_it_is_resumed() -> None:

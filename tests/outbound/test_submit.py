@@ -20,8 +20,9 @@ from postroom.ports.submitting import (
     SubmitResult,
     Submitted,
 )
+from support.clock import CountedEntropy, HandClock
 from support.mail import NOW, SUPPORT, parsed, rendered, spec
-from support.submit_host import CountedChance, HandClock, MemoryIntake, MemorySpool
+from support.submit_host import MemoryIntake, MemorySpool
 
 
 ROOTED = replace(SUPPORT, attachment_roots=("/srv",))
@@ -34,7 +35,7 @@ class Desk:
     mailbox: Mailbox = ROOTED
     intake: MemoryIntake = field(default_factory=MemoryIntake)
     spool: MemorySpool = field(default_factory=MemorySpool)
-    clock: HandClock = field(default_factory=HandClock)
+    clock: HandClock = field(default_factory=lambda: HandClock(NOW))
     waiting: int = 0
 
     def __post_init__(self) -> None:
@@ -44,7 +45,7 @@ class Desk:
             self.spool,
             self.mailboxes,
             self.clock,
-            CountedChance(),
+            CountedEntropy(),
             lambda _: self.waiting,
             self.intake.find_job,
         )
@@ -184,7 +185,7 @@ async def test_a_replay_is_answered_whatever_changed_since() -> None:
     desk.spool.paths.clear()
     desk.set(recipients_deny=("one.example",), limits=Limits(queued=1))
     desk.waiting = 5
-    desk.clock.move(86_400)
+    desk.clock.move(86_400 * SECOND)
     assert await desk.post(**job) == Repeated(first.number, is_expired=False, duplicates_dropped=0)
     desk.mailboxes.clear()
     assert await desk.post(**job) == Repeated(first.number, is_expired=False, duplicates_dropped=0)
@@ -508,11 +509,11 @@ async def test_an_hour_takes_so_many() -> None:
     desk = Desk()
     desk.set(limits=Limits(accepted_per_hour=3))
     desk.submitter.room.seed("support", [(NOW, 1)])
-    desk.clock.move(1_800)
+    desk.clock.move(1_800 * SECOND)
     taken(await desk.post(to=["a@x.example", "b@x.example"]))
     result = refused(await desk.post())
     assert (result.code, result.retry_after_s) == (RefusalCode.MAILBOX_HOURLY_LIMIT, 1_800)
-    desk.clock.move(1_800)
+    desk.clock.move(1_800 * SECOND)
     taken(await desk.post())
     assert isinstance(await desk.post(), Refused)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import Instant
+from postroom.core.instant import SECOND, Instant
 from postroom.core.job import Address
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
@@ -14,6 +14,7 @@ from postroom.core.status import JobStatus
 from postroom.ports.desk import DeliveryFilter, JobFilter
 from postroom.store.sqlite.admin_mailbox import Suppressing
 from postroom.store.sqlite.reads_deliveries import (
+    count_accepted,
     count_by_state,
     find_candidates,
     find_dead,
@@ -307,6 +308,21 @@ def test_deliveries_are_counted_by_mailbox_lane_and_state(conn: sqlite3.Connecti
         ("support", Lane.STANDARD, S.SENT): 1,
         ("reports", Lane.BULK, S.PENDING): 1,
     }
+
+
+def test_what_was_accepted_lately_is_counted_by_mailbox_and_minute(
+    conn: sqlite3.Connection,
+) -> None:
+    for age_s in [9999] * 20 + [3700, 130, 125, 5]:
+        put_job(conn, S.SENT, S.PENDING, delivery={"created_at": NOW - age_s * SECOND})
+    put_job(conn, S.SENT, mailbox_id="reports", delivery={"created_at": NOW - 60 * SECOND})
+    found = count_accepted(conn, Instant(NOW - 3600 * SECOND))
+    assert {box: sum(count for _, count in minutes) for box, minutes in found.items()} == {
+        "support": 6,
+        "reports": 1,
+    }
+    assert [at for at, _ in found["support"]] == sorted(at for at, _ in found["support"])
+    assert found["support"][-1] == (NOW - 5 * SECOND, 2)
 
 
 def test_suppressions_are_listed_newest_first(conn: sqlite3.Connection) -> None:

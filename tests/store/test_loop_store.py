@@ -23,7 +23,8 @@ from postroom.ports.looping import (
 from postroom.store.sqlite import loop_finish, loop_waiting
 from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.store_host import NOON, HandClock, outbox_in, rows_in
+from support.clock import HandClock
+from support.store_host import NOON, outbox_in, rows_in
 from support.store_jobs import new_job, outcome_of, start_of
 
 
@@ -301,8 +302,17 @@ async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_pa
     assert state.domain_pauses == (until,)
 
 
+async def test_a_breaker_that_opened_between_outcomes_is_kept_too(tmp_path: Path) -> None:
+    opened = Breaker(BreakerState.OPEN, ReasonCode.DOUBT_STORM, 0, 0, 0, NOON, NOON, 60.0)
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.loop.keep_breaker("support", opened)
+    async with outbox_in(tmp_path) as outbox:
+        state = await outbox.loop.load()
+    assert [(one.id, one.breaker) for one in state.mailboxes] == [("support", opened)]
+
+
 async def test_starts_of_a_day_ago_are_forgotten(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = HandClock(NOON)
     bucket = Bucket("m:support", NOON // MINUTE, Lane.STANDARD)
     async with outbox_in(tmp_path, clock) as outbox:
         done = await outbox.intake.accept(new_job(outbox.intake))

@@ -16,7 +16,8 @@ from postroom.ports.errors import AlreadyRunning, StateRefused, StorageFull, Sto
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
-from support.store_host import HERE, NOON, Faults, HandClock, outbox_in, rows_in, sqlite_error
+from support.clock import HandClock
+from support.store_host import HERE, NOON, Faults, outbox_in, rows_in, sqlite_error
 from support.store_jobs import new_job, outcome_of, start_of
 
 
@@ -255,5 +256,41 @@ async def test_a_store_too_large_to_check_in_time_is_opened_with_a_warning(tmp_p
             recipients = [f"user{n}@x.example" for n in range(50)]
             await outbox.intake.accept(new_job(outbox.intake, *recipients))
     change(tmp_path, "UPDATE instance SET clean_stop = 0")
-    async with outbox_in(tmp_path, HastyClock()) as outbox:
+    async with outbox_in(tmp_path, HastyClock(NOON)) as outbox:
         assert any("only a part of it was checked" in warning for warning in outbox.warnings)
+
+
+@pytest.mark.parametrize("name", ["postroom.db", "postroom.db-wal", "lock"])
+@pytest.mark.parametrize("then", ["gone", "another file"])
+async def test_nothing_is_accepted_into_a_store_that_the_next_start_will_not_find(
+    tmp_path: Path, name: str, then: str
+) -> None:
+    lost = tmp_path / "state" / name
+    with pytest.raises(StoreBroken, match="the daemon has to end"):  # noqa: PT012
+        async with outbox_in(tmp_path) as outbox:
+            await outbox.intake.accept(new_job(outbox.intake))
+            copy = lost.read_bytes()
+            lost.unlink()
+            if then == "another file":
+                (tmp_path / "other").write_bytes(copy)
+                (tmp_path / "other").rename(lost)
+            with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
+                await outbox.intake.accept(new_job(outbox.intake))
+            await outbox.database.wait_broken()
+
+
+@pytest.mark.parametrize("left", ["no file", "an empty file"])
+async def test_a_log_without_its_database_is_never_emptied(tmp_path: Path, left: str) -> None:
+    state = tmp_path / "state"
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.intake.accept(new_job(outbox.intake))
+        log = (state / "postroom.db-wal").read_bytes()
+    (state / "postroom.db-wal").write_bytes(log)
+    (state / "postroom.db").unlink()
+    if left == "an empty file":
+        (state / "postroom.db").touch()
+    with pytest.raises(StateRefused, match="put the file back"):
+        await open_once(tmp_path)
+    assert (state / "postroom.db-wal").read_bytes() == log
+    (state / "postroom.db-wal").unlink()
+    await open_once(tmp_path)

@@ -11,12 +11,13 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.record import StagedRecord
+from postroom.core.retention import Retention
 from postroom.ops.depth import Depth
 from postroom.ports.desk import DeliveryFilter, JobFilter
 from postroom.store.sqlite.bodies import StoredBody, pack, unpack
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reader import SqliteReader
-from postroom.store.sqlite.retention import Kept, SqliteRetention, Taken
+from postroom.store.sqlite.retention import SqliteRetention, Taken
 from postroom.store.sqlite.retention_jobs import Closing
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.desk_store import ANN, DAY, NOW, admin_of, database, put
@@ -42,7 +43,7 @@ class Spool:
 
 
 def retention(opened: Database, spool: Spool | None = None) -> SqliteRetention:
-    return SqliteRetention(opened, Kept(), (spool or Spool()).unlink)
+    return SqliteRetention(opened, Retention(), (spool or Spool()).unlink)
 
 
 async def sql(opened: Database, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -263,7 +264,7 @@ def test_a_body_is_read_as_it_was_stored(body: Body) -> None:
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:
-    assert Kept() == Kept(
+    assert Retention() == Retention(
         sent=timedelta(days=30),
         failed=timedelta(days=90),
         events=timedelta(days=30),

@@ -11,8 +11,8 @@ from postroom.ports.changes import Change, JobChanged
 from postroom.ports.errors import StoreUnavailable
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.clock import HandClock
 from support.slow_commit import SlowCommit
-from support.store_host import HandClock
 from support.store_probe import insert, probe_database, stored_in, until
 
 

@@ -23,8 +23,9 @@ from support.api_fakes import (
     FakeSignals,
     FakeSubmitter,
     FakeUploads,
-    FixedClock,
 )
+from support.clock import HandClock
+from support.records import NOW
 
 
 UID = 1000
@@ -111,7 +112,7 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         signals=FakeSignals(),
         messages=FakeMessages(),
         mailboxes={"support": SUPPORT},
-        clock=FixedClock(),
+        clock=HandClock(NOW),
         kept=Kept(group),
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),

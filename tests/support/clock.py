@@ -1,4 +1,4 @@
-"""A clock that a test moves by hand."""
+"""Clocks that a test moves by hand, and chance that is none."""
 
 import asyncio
 import heapq
@@ -43,6 +43,41 @@ class FakeClock:
     def jump(self, seconds: float) -> None:
         """Move the wall clock alone, as NTP or an operator does."""
         self._now = Instant(self._now + int(seconds * SECOND))
+
+
+class HandClock:
+    """Stands still until it is moved; whoever sleeps moves it, and wakes at once."""
+
+    def __init__(self, now: Instant = START) -> None:
+        self._now = now
+        self._passed = 1_000 * SECOND
+
+    def now(self) -> Instant:
+        return self._now
+
+    def monotonic(self) -> int:
+        return self._passed
+
+    def move(self, micros: int) -> None:
+        self._now = Instant(self._now + micros)
+        self._passed += micros
+
+    async def sleep(self, seconds: float) -> None:
+        self.move(int(seconds * SECOND))
+
+
+class CountedEntropy:
+    """1, 2, 3 …"""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def token(self, bits: int) -> int:
+        self._last += 1
+        return self._last
+
+    def fraction(self) -> float:
+        return 0.5
 
 
 async def settle(rounds: int = 60) -> None:

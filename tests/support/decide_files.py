@@ -12,6 +12,7 @@ from postroom.core.record import StagedRecord
 from postroom.outbound.compose import SpoolComposer
 from postroom.outbound.spool import Spool
 from postroom.outbound.staging import SpoolStaging, StagingParts
+from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Actor, Admin, Reader
 from support.clock import FakeClock
 
@@ -69,9 +70,15 @@ def files_in(directory: Path, all_files: timedelta = timedelta(seconds=60)) -> I
     spool.open()
     with ThreadPoolExecutor(2) as executor:
         parts = StagingParts(
-            spool, executor, cast(Reader, desk), cast(Admin, desk), clock, Counting(), all_files
+            spool,
+            FileThreads(executor, executor),
+            cast(Reader, desk),
+            cast(Admin, desk),
+            clock,
+            Counting(),
+            all_files,
         )
-        composer = SpoolComposer(spool, executor)
+        composer = SpoolComposer(spool, FileThreads(executor, executor))
         yield Files(clock, spool, executor, desk, SpoolStaging(parts), composer, root)
 
 

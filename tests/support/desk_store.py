@@ -15,6 +15,7 @@ from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.database import Database, open_database
 from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
+from support.clock import HandClock
 
 
 T = TypeVar("T")
@@ -26,19 +27,6 @@ ANN = Actor(1000)
 _PREPARE = """
     INSERT INTO instance VALUES (1, 'i', 'log', 0, 'm', 'b', 0, 0);
 """
-
-
-class StillClock:
-    """A clock that never moves."""
-
-    def now(self) -> Instant:
-        return NOW
-
-    def monotonic(self) -> int:
-        return 0
-
-    async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError
 
 
 class Told:
@@ -71,7 +59,7 @@ def memory() -> Iterator[sqlite3.Connection]:
 
 @asynccontextmanager
 async def database(path: Path) -> AsyncIterator[Database]:
-    async with open_database(path / "postroom.db", StillClock(), prepare) as opened:
+    async with open_database(path / "postroom.db", HandClock(NOW), prepare) as opened:
         yield opened
 
 

@@ -76,6 +76,7 @@ class FakeOutbox:
         self.finish_failures: list[Exception] = []
         self.observer: Dispatcher | None = None
         self.starts: list[int] = []
+        self.breakers: dict[str, Breaker] = {}
         self._queues: dict[tuple[str, Lane], list[tuple[Instant, int]]] = {}
 
     def add(
@@ -203,6 +204,10 @@ class FakeOutbox:
             self._enter(row.waiting)
         return outcome.after
 
+    async def keep_breaker(self, mailbox_id: str, breaker: Breaker) -> None:
+        await settle(1)
+        self.breakers[mailbox_id] = breaker
+
     async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
         beyond = [
             row
@@ -257,6 +262,7 @@ class FakePool:
 
     script: Script = lambda envelope: SENT
     envelopes: list[Envelope] = field(default_factory=list)
+    is_slow: bool = False
     borrowed: int = 0
     dials: int = 0
 
@@ -285,6 +291,8 @@ class FakePool:
         said = self.script(envelope)
         if isinstance(said, RelayFault):
             raise said
+        if self.is_slow:
+            on_slow()
         answer = said if isinstance(said, Dialogue) else await said
         if answer.is_marked and not await mark():
             return replace(answer, reply=None, is_marked=False, is_dotted=False, is_stopped=True)

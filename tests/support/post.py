@@ -44,7 +44,6 @@ MAIN = """\
 [relay.main]
 host = "127.0.0.1"
 port = {port}
-tls = "none"
 {relay}
 [[mailbox]]
 id = "support"
@@ -53,6 +52,7 @@ relay = "main"
 attachment_roots = ["{folder}"]
 {mailbox}
 """
+PLAIN = 'tls = "none"'
 ARTICLE = "retry = { first_s = 300, factor = 2, jitter = 0, max_attempts = 5 }"
 
 
@@ -67,6 +67,7 @@ def settings(
 ) -> Settings:
     """One mailbox that sends through a relay on loopback; `mailbox`, `relay` and `daemon` are lines of theirs."""
     path = folder / "postroom.toml"
+    relay = relay if "tls = " in relay else f"{PLAIN}\n{relay}"
     daemon = f'[daemon]\nstate_dir = "{folder}/state"\nlog_level = "debug"\n{daemon}\n'
     path.write_text(
         daemon + MAIN.format(port=port, folder=folder, mailbox=mailbox, relay=relay) + more
@@ -153,6 +154,14 @@ class Post:
             self.clock.advance(seconds if step is None else step)
             await self.quiet(under_way)
 
+    async def pass_until(self, is_so: Callable[[], bool], step: float = 0.5) -> None:
+        """Let time pass in steps until it is so."""
+        async with asyncio.timeout(10):
+            while not is_so():
+                self._fail_with_loop()
+                self.clock.advance(step)
+                await breathe()
+
     @asynccontextmanager
     async def serve(self, path: Path) -> AsyncIterator[None]:
         """The API on a Unix socket."""
@@ -169,8 +178,10 @@ class Post:
     def _is_calm(self, under_way: int) -> bool:
         dispatcher = self.joined.dispatcher
         feeds = [feed for line in dispatcher._lines.values() for feed in line.feeds]
+        has_begun = dispatcher._offset is not None  # its first turn, after it asked who has mail
         return (
-            self.outbox.database._writer.is_idle
+            has_begun
+            and self.outbox.database._writer.is_idle
             and not dispatcher._woken.is_set()
             and len(dispatcher._flights.taken) == under_way
             and not any(feed.is_reading or feed.wants_read(self.clock.now()) for feed in feeds)

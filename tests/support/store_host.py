@@ -1,4 +1,4 @@
-"""The host as the store's tests see it: a clock that is moved by hand, chance that is counted, and a disk that fails."""
+"""The store's tests: an outbox that is opened over a disk that fails when it is told to."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable
@@ -9,44 +9,10 @@ from pathlib import Path
 from postroom.core.instant import SECOND, Instant
 from postroom.store.sqlite.opening import HostIdentity, OpeningRules
 from postroom.store.sqlite.outbox import Outbox, Setting, open_outbox
+from support.clock import CountedEntropy, HandClock
 
 
 NOON = Instant(1_796_040_000 * SECOND)
-
-
-class HandClock:
-    """Stands still until it is moved."""
-
-    def __init__(self, now: Instant = NOON) -> None:
-        self._now = now
-        self._passed = 0
-
-    def now(self) -> Instant:
-        return self._now
-
-    def monotonic(self) -> int:
-        return self._passed
-
-    def move(self, micros: int) -> None:
-        self._now = Instant(self._now + micros)
-        self._passed += micros
-
-    async def sleep(self, seconds: float) -> None:
-        self.move(int(seconds * SECOND))
-
-
-class CountedEntropy:
-    """1, 2, 3 …"""
-
-    def __init__(self) -> None:
-        self._last = 0
-
-    def token(self, bits: int) -> int:
-        self._last += 1
-        return self._last
-
-    def fraction(self) -> float:
-        return 0.5
 
 
 @dataclass
@@ -100,7 +66,7 @@ async def outbox_in(
     )
     opened = open_outbox(
         directory / "state",
-        clock or HandClock(),
+        clock or HandClock(NOON),
         CountedEntropy(),
         spool.__contains__,
         rules,

@@ -9,7 +9,8 @@ from pathlib import Path
 from postroom.store.sqlite.connection import set_up_writer
 from postroom.store.sqlite.database import Database, open_database
 from postroom.store.sqlite.unit import UnitResult
-from support.store_host import Faults, HandClock
+from support.clock import HandClock
+from support.store_host import Faults
 
 
 INSERT = "INSERT INTO probe (k) VALUES (?)"

@@ -1,11 +1,10 @@
-"""What a submitter is handed in tests: a clock that is moved by hand, counted chance, a spool and an intake in memory."""
+"""What a submitter is handed in tests: a spool and an intake in memory."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import SECOND, Instant
 from postroom.core.job import OnDuplicate, PathAttachment
 from postroom.core.record import DeliveryRecord, JobRecord, StagedRecord
 from postroom.ports.accepting import (
@@ -21,41 +20,6 @@ from postroom.ports.accepting import (
 )
 from postroom.ports.staging import FileRefused, FilesSlow, KeptFile
 from support.mail import NOW
-
-
-class HandClock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.wall = NOW
-        self.ticks = 1_000 * SECOND
-
-    def now(self) -> Instant:
-        return self.wall
-
-    def monotonic(self) -> int:
-        return self.ticks
-
-    def sleep(self, seconds: float) -> Awaitable[None]:
-        raise NotImplementedError
-
-    def move(self, seconds: int) -> None:
-        self.wall = Instant(self.wall + seconds * SECOND)
-        self.ticks += seconds * SECOND
-
-
-class CountedChance:
-    """Another number each time."""
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def token(self, bits: int) -> int:
-        self.last += 1
-        return self.last
-
-    def fraction(self) -> float:
-        return 0.5
 
 
 @dataclass
@@ -210,8 +174,12 @@ def _record(job_number: int, new: NewDelivery) -> DeliveryRecord:
     nothing = {
         name: None
         for name in DeliveryRecord.__slots__
-        if name not in {"number", "job_number", "recipient", "history"}
+        if name not in {"number", "job_number", "recipient", "recipient_key", "history"}
     }
     return DeliveryRecord(
-        number=new.number, job_number=job_number, recipient=new.recipient, **nothing
+        number=new.number,
+        job_number=job_number,
+        recipient=new.recipient,
+        recipient_key=new.recipient_key,
+        **nothing,
     )  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.retention import Retention
 from postroom.ops.logwords import LogFormat, LogLevel
 
 
@@ -27,16 +28,6 @@ class ApiSettings:
     socket: Path = Path("/run/postroom/api.sock")
     mode: int = 0o660
     group: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """`[retention]`: how long content and history stay after the end of a job, events and unused uploads after they came."""
-
-    sent: timedelta = timedelta(days=30)
-    failed: timedelta = timedelta(days=90)
-    events: timedelta = timedelta(days=30)
-    staged: timedelta = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,9 @@ class HoldReason(StrEnum):
     UNREADABLE = "unreadable"
 
 
+SUSPECT_CRASHES: Final = 2  # found under way before its mark so often in a row: tried alone
+POISON_CRASHES: Final = 3  # and so often: given up, since it may be what crashes the daemon
+
 _S = DeliveryState
 
 WAITING: Final = frozenset({_S.PENDING, _S.RETRY_SCHEDULED})

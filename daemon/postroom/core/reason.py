@@ -103,8 +103,8 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         _NOTHING,
     ),
     _R.STORE_UNAVAILABLE: Explanation(
-        "Its mark could not be stored, so the final dot was not sent.",
-        "See whether the disk is full or failing.",
+        "Its mark could not be stored, or a file of it not be read for want of resources, so the final dot was not sent.",
+        "See whether the disk is full or failing, or the daemon is out of memory or files (LimitNOFILE=).",
     ),
     _R.ATTACHMENT_MISSING: Explanation(
         "An attachment is not where it was when the job was accepted.",

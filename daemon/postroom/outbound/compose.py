@@ -10,14 +10,15 @@ import hashlib
 import os
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Executor
 from typing import BinaryIO, Final
 
 from postroom.core.body import Body, Encoding, FileSegment
 from postroom.core.encodings import encode_base64
 from postroom.core.message import date_line
 from postroom.core.reason import ReasonCode
+from postroom.outbound.shortage import check_shortage
 from postroom.outbound.spool import PIECE_BYTES, Spool
+from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Reader
 from postroom.ports.errors import ContentFault
 from postroom.ports.host import Clock
@@ -28,29 +29,32 @@ _ENCODED_AT_ONCE: Final = 57 * 3200
 
 
 class SpoolComposer:
-    """Composer over the spool and pinned files. `executor` is for files alone."""
+    """Composer over the spool and pinned files."""
 
-    def __init__(self, spool: Spool, executor: Executor) -> None:
+    def __init__(self, spool: Spool, threads: FileThreads) -> None:
         self._spool = spool
-        self._executor = executor
+        self._threads = threads
 
     async def check_pins(self, body: Body) -> ReasonCode | None:
         """Why a file of this body can not be sent, before the relay is dialled; None = all are well.
 
         Pinned files are read whole; of those in the spool only name and size are looked at.
+
+        Raises: StoreUnavailable when this host is too short of something to look.
         """
         files = [one for one in body.segments if isinstance(one, FileSegment)]
         if not files:
             return None
+        slowest = max(files, key=lambda one: one.encoding is Encoding.BASE64)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._find_fault, files)
+        return await loop.run_in_executor(self._threads.of(slowest), self._find_fault, files)
 
     def content(
         self, date_line: bytes, head: bytes, body: Body
     ) -> Callable[[], AsyncIterator[bytes]]:
         """The message in wire pieces, dot-stuffed, ending in CRLF; may be asked for again.
 
-        The pieces raise ContentFault where a file is gone or another one.
+        The pieces raise ContentFault where a file is gone or another one, and StoreUnavailable as `check_pins` does.
         """
 
         async def stuffed() -> AsyncIterator[bytes]:
@@ -72,8 +76,8 @@ class SpoolComposer:
             for piece in _cut(waiting):
                 yield piece
             waiting = b""
-            reading = self._read(segment)
-            while piece := await loop.run_in_executor(self._executor, next, reading, b""):
+            reading, threads = self._read(segment), self._threads.of(segment)
+            while piece := await loop.run_in_executor(threads, next, reading, b""):
                 yield piece
         for piece in _cut(waiting):
             yield piece
@@ -103,6 +107,7 @@ class SpoolComposer:
                     digest.update(piece)
                     yield encode_base64(piece) if is_encoded else piece
         except OSError as error:
+            check_shortage(error)
             raise ContentFault(ReasonCode.ATTACHMENT_MISSING, _named(segment)) from error
         if digest.hexdigest() != segment.sha256:
             raise ContentFault(_other(segment), _named(segment))
@@ -112,6 +117,7 @@ class SpoolComposer:
         try:
             number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
+            check_shortage(error)
             raise ContentFault(ReasonCode.ATTACHMENT_MISSING, _named(segment)) from error
         if not stat.S_ISREG(os.fstat(number).st_mode):
             os.close(number)

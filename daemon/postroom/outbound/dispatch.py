@@ -137,7 +137,7 @@ class Dispatcher:
         return True
 
     def _landed(self, row: WaitingRow, due_at: Instant | None) -> None:
-        """An attempt is over; the row waits again from `due_at` on."""
+        """A place is free, or an attempt is over; from `due_at` on the row waits again."""
         if due_at is not None:
             self._note(row.mailbox_id, row.lane, row.domain, due_at)
         self._woken.set()

@@ -1,7 +1,8 @@
 """What is under way: one task for each attempt, from its start in the store to its outcome in the store.
 
-A relay's answer is never given up: if the store can not take it, it stays here, with its slot, and is tried until it
-is stored; meanwhile no new mark is made (`outbound/backlog`).
+A relay's answer is never given up: if the store can not take it, it stays here and is tried until it is stored;
+meanwhile no new mark is made (`outbound/backlog`). Connection and slot are free as soon as the dialogue is over, so
+that the next start shares a commit with this outcome.
 """
 
 import asyncio
@@ -49,6 +50,7 @@ class Flights:
         self._clock = clock
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
+        self._places: dict[int, tuple[World, Reservation]] = {}
         self.taken: set[int] = set()
         self.moved = asyncio.Event()
 
@@ -74,8 +76,13 @@ class Flights:
         held: Reservation,
         landed: Landed,
     ) -> None:
-        """Begin an attempt at a row that `admit` let go; `landed` is told when the row waits again, or is done (None)."""
+        """Begin an attempt at a row that `admit` let go.
+
+        `landed` is told when its place is free (None), and when it is over: from when on the row waits again, or None.
+        That is the instant in the store, by which the row is found again: one that was put back keeps its place.
+        """
         self.taken.add(row.number)
+        self._places[row.number] = world, held
         self._tasks[row.number] = group.create_task(self._fly(group, world, row, held, landed))
 
     async def _fly(
@@ -86,22 +93,30 @@ class Flights:
         held: Reservation,
         landed: Landed,
     ) -> None:
-        due_at, reached_mail = None, False
+        due_at = None
         try:
             started = await self._begin(world, row, held)
             if started is None:
                 due_at = row.due_at
             else:
-                due_at, reached_mail = await self._attempt(group, world, row, held, started)
+                due_at = await self._attempt(group, row, started, landed)
         finally:
             self.taken.discard(row.number)
             self._tasks.pop(row.number, None)
-            watch = self._watches.pop(row.number, None)
-            if watch is not None:
-                watch.cancel()
-            self._judge.landed(world, row.number)
-            world.release(held, reached_mail=reached_mail)
+            self._free(row.number, reached_mail=False)
             landed(row, due_at)
+
+    def _free(self, number: int, *, reached_mail: bool) -> None:
+        """The dialogue is over: another one may take its place."""
+        place = self._places.pop(number, None)
+        if place is None:
+            return
+        watch = self._watches.pop(number, None)
+        if watch is not None:
+            watch.cancel()
+        world, held = place
+        self._judge.landed(world, number)
+        world.release(held, reached_mail=reached_mail)
 
     async def _begin(self, world: World, row: WaitingRow, held: Reservation) -> Started | None:
         """The started delivery, or None when it waits no more or the store did not answer."""
@@ -129,13 +144,13 @@ class Flights:
     async def _attempt(
         self,
         group: asyncio.TaskGroup,
-        world: World,
         row: WaitingRow,
-        held: Reservation,
         started: Started,
-    ) -> tuple[Instant | None, bool]:
-        """From when on the row may be due again (None = it is settled or held), and whether MAIL was reached."""
+        landed: Landed,
+    ) -> Instant | None:
+        """From when on the row may be due again (None = it is settled or held)."""
         began = self._clock.monotonic()
+        world, held = self._places[row.number]
 
         def on_slow() -> None:
             world.leave_slots(held)
@@ -146,15 +161,18 @@ class Flights:
         mailbox = world.mailbox.mailbox
         ended = await self._attempts.run(started, mailbox, self._pools[relay_id], on_slow)
         if ended.stopped is not None:
+            self._free(row.number, reached_mail=True)
             self._account.stopped(started, ended.stopped)
-            return (row.due_at if ended.stopped.state in WAITING else None), True
+            return row.due_at if ended.stopped.state in WAITING else None
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
+        self._free(row.number, reached_mail=ended.reached_mail)
+        landed(row, None)
         state = await self._keep(outcome)
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
-        return _due_at(row, outcome, state), ended.reached_mail
+        return _due_at(row, outcome, state)
 
     def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
         give_back = () if ended.reached_mail else _buckets(world, held)
@@ -179,7 +197,18 @@ class Flights:
     async def _watch(self, world: World, number: int) -> None:
         """Tell the storm guard that a final reply is awaited for more than a minute."""
         await self._clock.sleep(LONG_AFTER_SLOW_S)
-        self._judge.waits_long(world, number)
+        if self._judge.waits_long(world, number):
+            await self._keep_breaker(world)
+
+    async def _keep_breaker(self, world: World) -> None:
+        """Store it now: what waits may wait for minutes, and a restart must not begin the storm anew."""
+        mailbox = world.mailbox
+        try:
+            await self._store.keep_breaker(mailbox.mailbox.id, mailbox.breaker)
+        except StoreBroken:
+            raise
+        except StoreError as problem:
+            self._account.store_refused(problem)
 
 
 def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:

@@ -6,6 +6,8 @@ first: a breaker that opens a moment before its row is stored errs on the safe s
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from postroom.core.breaker import Breaker, trip
 from postroom.core.delivery import DeliveryState
@@ -22,6 +24,9 @@ from postroom.outbound.attempt import Ended
 from postroom.ports.account import Account
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.looping import Bucket, DomainPause, Outcome, Started
+
+
+_STARVED: Final = timedelta(seconds=10)  # until this host may have files and memory again
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,10 @@ class Judge:
         if ended.file_reason is not None:
             fate = _Fate(DeliveryState.FAILED, ended.file_reason, counts_attempt=False)
             return self._written(world, started, ended, give_back, fate, _Moved())
+        if ended.is_starved:
+            due_at = later(now, _STARVED)
+            fate = _waits(ReasonCode.STORE_UNAVAILABLE, due_at, counts_attempt=False)
+            return self._written(world, started, ended, give_back, fate, _Moved())
         if ended.is_interrupted or ended.is_mark_refused:
             fate = _stopped_by_us(ended, now)
             return self._written(world, started, ended, give_back, fate, _Moved())
@@ -83,15 +92,16 @@ class Judge:
         fate = self._fate(world, started, ended, verdict, is_probe_refused=was_storm)
         return self._written(world, started, ended, give_back, fate, moved)
 
-    def waits_long(self, world: World, number: int) -> None:
-        """A final reply has been awaited for a minute: three of them at once are a storm."""
+    def waits_long(self, world: World, number: int) -> bool:
+        """A final reply has been awaited for a minute: three of them at once are a storm. Whether it opened the breaker."""
         mailbox_id = world.mailbox.mailbox.id
         mono = self._clock.monotonic()
         self._slow[mailbox_id][number] = mono - 61 * SECOND
-        if world.mailbox.breaker.is_closed and is_slow_storm(self._slow[mailbox_id].values(), mono):
-            self._set_mailbox(
-                world, trip(world.mailbox.breaker, ReasonCode.DOUBT_STORM, self._clock.now())
-            )
+        breaker = world.mailbox.breaker
+        if not breaker.is_closed or not is_slow_storm(self._slow[mailbox_id].values(), mono):
+            return False
+        self._set_mailbox(world, trip(breaker, ReasonCode.DOUBT_STORM, self._clock.now()))
+        return True
 
     def resumed(self, mailbox_id: str) -> None:
         """A person says that all is well: a storm begins to be counted anew."""
@@ -214,12 +224,12 @@ def _verdict(ended: Ended) -> Verdict | None:
     return classify(ended.stage, ended.reply, is_marked=ended.is_marked, is_dotted=ended.is_dotted)
 
 
-def _waits(reason: ReasonCode, now: Instant, *, counts_attempt: bool) -> _Fate:
-    """What is not the delivery's fault leaves its series alone: due at once, held back by a breaker."""
+def _waits(reason: ReasonCode, due_at: Instant, *, counts_attempt: bool) -> _Fate:
+    """What is not the delivery's fault leaves its series alone: due at once where a breaker holds it back."""
     return _Fate(
         DeliveryState.RETRY_SCHEDULED,
         reason,
-        now,
+        due_at,
         counts_attempt=counts_attempt,
         counts_series=False,
         is_deferral=not counts_attempt,

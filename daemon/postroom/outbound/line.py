@@ -6,7 +6,6 @@ common feed of its lane skips it, so nobody waits behind it.
 """
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,6 +105,8 @@ class Line:
                 break
         if not found:
             return None
+        if self._is_probing:
+            return self._probe(found)
         lane, self._wheel = self._wheel.turn(self.world.mailbox.mailbox.lanes, found)
         return found[lane]
 
@@ -122,7 +123,6 @@ class Line:
 
     def _admissible(self, lane: Lane, now: Moment) -> Candidate | Reach | None:
         for feed, queue in self._heads(lane):
-            self._put_others_first(queue)
             while queue:
                 answer = admit(queue[0], self.world, now)
                 if isinstance(answer, Go):
@@ -140,21 +140,40 @@ class Line:
                     return answer.gate.reach
         return None
 
-    def _put_others_first(self, queue: deque[WaitingRow]) -> None:
-        """After a refused probe, another recipient domain is tried next: the last one may be the odd one out."""
-        avoid = self.world.mailbox.avoid
-        if avoid is None or self.world.mailbox.breaker.is_closed:
-            return
+    def _heads(self, lane: Lane) -> list[tuple[Feed, deque[WaitingRow]]]:
+        """Queues of the lane, suspects last; the feed that was served goes behind the others."""
+        feeds = [feed for (of, _), feed in self._feeds.items() if of is lane]
+        found = [(feed, queue) for feed in feeds for queue in feed.queues]
+        avoid = self._avoided
+        if avoid is not None:
+            for feed, queue in found:
+                self._put_others_first(feed, queue, avoid)
+            found.sort(key=lambda head: bool(head[1]) and head[1][0].domain == avoid)
+        return found
+
+    def _put_others_first(self, feed: Feed, queue: deque[WaitingRow], avoid: str) -> None:
+        """Another recipient domain to the head; where none was read yet, the feed reads on without this one."""
         other = next((row for row in queue if row.domain != avoid), None)
         if other is not None:
             queue.remove(other)
             queue.appendleft(other)
+        elif queue and feed.domain is None:
+            self._split_off(feed, avoid)
 
-    def _heads(self, lane: Lane) -> Iterator[tuple[Feed, deque[WaitingRow]]]:
-        """Queues of the lane, suspects last; the feed that was served goes behind the others."""
-        for feed in [feed for (of, _), feed in self._feeds.items() if of is lane]:
-            for queue in feed.queues:
-                yield feed, queue
+    def _probe(self, found: dict[Lane, Candidate]) -> Candidate:
+        """High first, and another recipient domain than that of the last refused probe before all."""
+        others = [one for one in found.values() if one.row.domain != self._avoided]
+        return (others or list(found.values()))[0]
+
+    @property
+    def _is_probing(self) -> bool:
+        return not (self.world.mailbox.breaker.is_closed and self.world.relay.breaker.is_closed)
+
+    @property
+    def _avoided(self) -> str | None:
+        """The domain whose recipient refused the last probe: the odd one out, perhaps."""
+        mailbox = self.world.mailbox
+        return None if mailbox.breaker.is_closed else mailbox.avoid
 
     def served(self, candidate: Candidate) -> WaitingRow:
         """Take the chosen row; the feed goes behind the others of its lane."""

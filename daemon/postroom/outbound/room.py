@@ -1,7 +1,7 @@
 """How much a mailbox still takes: its queue, and what it accepted within the hour (CONTRACT §8 `limits`).
 
 Both count deliveries. Room is reserved in memory before a job is stored and given back when it was not, so that many
-callers at once can not together go over a limit. The hour is counted in memory; whoever starts the daemon may seed it.
+callers at once can not together go over a limit. The hour is counted in memory; whoever starts the daemon seeds it.
 """
 
 from collections import Counter, defaultdict

@@ -7,7 +7,6 @@ files of a job, or nothing is kept. What a refused job leaves in the spool is re
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from postroom.core.job import PathAttachment
 from postroom.core.record import StagedRecord
 from postroom.outbound.beneath import Unfit, Wanted, read_beneath
 from postroom.outbound.spool import PIECE_BYTES, Spool
+from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.staging import FileRefused, FilesSlow, KeptFile
@@ -39,10 +39,10 @@ _CHANCE_BITS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StagingParts:
-    """What staging needs. `executor` is for files alone; `all_files` is the time that the files of one job may take."""
+    """What staging needs. `all_files` is the time that the files of one job may take."""
 
     spool: Spool
-    executor: Executor
+    threads: FileThreads
     reader: Reader
     admin: Admin
     clock: Clock
@@ -104,7 +104,8 @@ class SpoolStaging:
                 incoming.write(content)
                 return incoming.keep()
 
-        return await self._in_thread(keep)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._parts.threads.texts, keep)
 
     async def stage(
         self, upload: Upload, content: AsyncIterator[bytes]
@@ -118,7 +119,7 @@ class SpoolStaging:
                     return UploadTooLarge(upload.limit_bytes)
             sha256 = await self._in_thread(incoming.keep)
         finally:  # by a thread, which waits for a write that is under way; a cancelled caller does not
-            self._parts.executor.submit(incoming.drop)
+            self._parts.threads.files.submit(incoming.drop)
         now = self._parts.clock.now()
         number = (now // SECOND << _CHANCE_BITS) | self._parts.entropy.token(_CHANCE_BITS)
         staged = StagedRecord(
@@ -188,7 +189,7 @@ class SpoolStaging:
 
     def _in_thread(self, work: Callable[..., T], *given: object) -> Awaitable[T]:
         loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._parts.executor, work, *given)
+        return loop.run_in_executor(self._parts.threads.files, work, *given)
 
 
 async def _gathered(content: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:

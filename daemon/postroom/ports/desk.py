@@ -165,6 +165,10 @@ class Reader(Protocol):
         """Deliveries by mailbox, lane and state; a scan, for start-up only."""
         ...
 
+    async def count_accepted(self, since: Instant) -> Mapping[str, tuple[tuple[Instant, int], ...]]:
+        """Deliveries accepted since then by mailbox and minute, oldest first; for start-up only."""
+        ...
+
 
 class Admin(Protocol):
     """What people change by hand."""

@@ -6,6 +6,7 @@ cancellation never undoes what it asked for.
 
 from typing import Protocol
 
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -63,6 +64,10 @@ class LoopStore(Protocol):
 
     async def finish(self, outcome: Outcome) -> DeliveryState:
         """Record how the attempt ended; the state that it came to."""
+        ...
+
+    async def keep_breaker(self, mailbox_id: str, breaker: Breaker) -> None:
+        """Remember a mailbox's breaker that moved without an outcome."""
         ...
 
     async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:

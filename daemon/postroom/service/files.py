@@ -1,4 +1,4 @@
-"""The files of the daemon: the spool, and the threads that read and write for attachments alone."""
+"""The files of the daemon: the spool, and the threads that read and write them."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from postroom.outbound.spool import Spool
+from postroom.outbound.threads import FileThreads
 from postroom.ports.host import Clock
 from postroom.store.sqlite.space import Space
 
@@ -20,7 +21,10 @@ class Files:
     def __init__(self, state_dir: Path, clock: Clock) -> None:
         self._space: Space | None = None
         self.spool = Spool(state_dir, clock, self._check_room)
-        self.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="files")
+        self.threads = FileThreads(
+            files=ThreadPoolExecutor(_THREADS, thread_name_prefix="files"),
+            texts=ThreadPoolExecutor(1, thread_name_prefix="texts"),
+        )
 
     @contextmanager
     def opened(self, space: Space) -> Iterator[None]:
@@ -30,7 +34,8 @@ class Files:
         try:
             yield
         finally:
-            self.executor.shutdown(wait=False, cancel_futures=True)
+            for executor in (self.threads.files, self.threads.texts):
+                executor.shutdown(wait=False, cancel_futures=True)
 
     def _check_room(self) -> None:
         if self._space is not None:

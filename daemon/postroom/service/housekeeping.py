@@ -10,7 +10,7 @@ from postroom.outbound.staging import SpoolStaging
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox
-from postroom.store.sqlite.retention import Kept, SqliteRetention
+from postroom.store.sqlite.retention import SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
@@ -24,16 +24,10 @@ class Housekeeping:
     def __init__(
         self, settings: Settings, tools: Tools, outbox: Outbox, staging: SpoolStaging
     ) -> None:
-        kept = settings.retention
         self._tools = tools
         self._outbox = outbox
         self._staging = staging
-        self._retention = SqliteRetention(
-            outbox.database,
-            Kept(sent=kept.sent, failed=kept.failed, events=kept.events, staged=kept.staged),
-            staging.remove,
-        )
-
+        self._retention = SqliteRetention(outbox.database, settings.retention, staging.remove)
         moment = Moment(tools.clock.now(), tools.clock.monotonic())
         self._doubt = ClockDoubt(moment, outbox.opened.newest_at)
 

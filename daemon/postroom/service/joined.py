@@ -9,7 +9,7 @@ from postroom import __version__
 from postroom.api.parts import Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
-from postroom.core.instant import Moment
+from postroom.core.instant import MINUTE, Instant, Moment
 from postroom.core.world import Host
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth, Settled
@@ -25,6 +25,7 @@ from postroom.outbound.judge import Judge
 from postroom.outbound.pool import Pool
 from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
+from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
 from postroom.service.tools import Tools
@@ -56,14 +57,14 @@ async def join(
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
-            executor=files.executor,
+            threads=files.threads,
             reader=outbox.reader,
             admin=outbox.admin,
             clock=clock,
             entropy=tools.entropy,
         )
     )
-    composer = SpoolComposer(files.spool, files.executor)
+    composer = SpoolComposer(files.spool, files.threads)
     submitter = JobSubmitter(
         SubmitParts(
             intake=ToldIntake(outbox.intake, tools.decisions, signals),
@@ -75,6 +76,7 @@ async def join(
             find_job=outbox.reader.find_job,
         )
     )
+    await _seed_limits(submitter, outbox, clock)
     host = Host(settings.daemon.slots)
     worlds = build_worlds(
         settings.mailboxes,
@@ -106,6 +108,13 @@ async def join(
         version=__version__,
     )
     return Joined(parts, dispatcher, staging, signals, way)
+
+
+async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:
+    """What was accepted within the hour counts after a restart too."""
+    accepted = await outbox.reader.count_accepted(Instant(clock.now() - 60 * MINUTE))
+    for mailbox_id, minutes in accepted.items():
+        submitter.room.seed(mailbox_id, minutes)
 
 
 def _dispatcher(

@@ -8,7 +8,7 @@ from typing import Final
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
@@ -39,10 +39,13 @@ from postroom.store.sqlite.outbox import Outbox
 
 _STORE_ANSWERS_S: Final = 5.0
 
-SUSPECT_AFTER: Final = 2  # crash recoveries that found it under way (CONTRACT §2)
-
 _EXPLAINED: Final = frozenset(
     {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
+)
+
+# Of a mailbox that is not in the settings there is no world that gates could ask.
+_NO_MAILBOX: Final = GateReport(
+    "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
 )
 
 
@@ -71,6 +74,8 @@ class LoopView:
         if delivery.state not in _EXPLAINED or delivery.due_at is None:
             return Explanation(delivery.state, (), None)
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
+        if not findings:
+            return Explanation(delivery.state, (_NO_MAILBOX,), None)
         gates = tuple(_report(finding) for finding in findings)
         return Explanation(delivery.state, gates, _earliest(findings, self._clock.now()))
 
@@ -172,7 +177,7 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         state=delivery.state,
         not_after=delivery.not_after,
         has_attachments=delivery.has_attachments,
-        is_suspect=delivery.crashes >= SUSPECT_AFTER,
+        is_suspect=delivery.crashes >= SUSPECT_CRASHES,
     )
 
 

@@ -1,5 +1,6 @@
 """Acting on all deliveries that a filter meets: an outage's dead letters, a wrong batch, a storm of doubt."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from postroom.api.problems import Code, Refusal, invalid
@@ -7,56 +8,50 @@ from postroom.api.requests import Asked, Bulk, BulkFilter, BulkResolve
 from postroom.api.routes.deliveries import read_filter
 from postroom.api.routing import Answer, Call, Result, Route
 from postroom.api.shapes import BulkAnswer
+from postroom.core.instant import Instant
 from postroom.ports.desk import BulkResult, DeliveryFilter
 
 
 async def retry_all(call: Call[Asked, Bulk]) -> Result:
     """Redrive all that a filter meets."""
-    wanted = _filter(call)
-    if isinstance(wanted, Refusal):
-        return wanted
-    body, now = call.body, call.parts.clock.now()
-    return _told(
-        await call.parts.admin.retry_deliveries(
-            wanted, call.actor, now, dry_run=body.dry_run, limit=body.limit
-        )
+    body, act = call.body, call.parts.admin.retry_deliveries
+    return await _act_on_all(
+        call,
+        lambda by, at: act(by, call.actor, at, dry_run=body.dry_run, limit=body.limit),
     )
 
 
 async def cancel_all(call: Call[Asked, Bulk]) -> Result:
     """Take back all that a filter meets."""
-    wanted = _filter(call)
-    if isinstance(wanted, Refusal):
-        return wanted
-    body, now = call.body, call.parts.clock.now()
-    return _told(
-        await call.parts.admin.cancel_deliveries(
-            wanted, call.actor, now, dry_run=body.dry_run, limit=body.limit
-        )
+    body, act = call.body, call.parts.admin.cancel_deliveries
+    return await _act_on_all(
+        call,
+        lambda by, at: act(by, call.actor, at, dry_run=body.dry_run, limit=body.limit),
     )
 
 
 async def resolve_all(call: Call[Asked, BulkResolve]) -> Result:
     """Settle the doubt of all that a filter meets."""
-    wanted = _filter(call)
-    if isinstance(wanted, Refusal):
-        return wanted
-    body, now = call.body, call.parts.clock.now()
-    return _told(
-        await call.parts.admin.resolve_deliveries(
-            wanted, body.verdict, call.actor, now, dry_run=body.dry_run, limit=body.limit
-        )
+    body, act = call.body, call.parts.admin.resolve_deliveries
+    return await _act_on_all(
+        call,
+        lambda by, at: act(
+            by, body.verdict, call.actor, at, dry_run=body.dry_run, limit=body.limit
+        ),
     )
 
 
-def _filter(call: Call[Asked, Bulk] | Call[Asked, BulkResolve]) -> DeliveryFilter | Refusal:
-    asked = call.body.filter
+async def _act_on_all(
+    call: Call[Asked, Bulk] | Call[Asked, BulkResolve],
+    act: Callable[[DeliveryFilter, Instant], Awaitable[BulkResult]],
+) -> Result:
+    asked, now = call.body.filter, call.parts.clock.now()
     if asked == BulkFilter():
         return invalid("/filter", "An empty filter would meet everything: name at least one thing.")
-    return read_filter(asked, call.parts.clock.now(), "/filter")
-
-
-def _told(result: BulkResult) -> Answer:
+    wanted = read_filter(asked, now, "/filter")
+    if isinstance(wanted, Refusal):
+        return wanted
+    result = await act(wanted, now)
     return Answer(BulkAnswer(matched=result.matched, done=result.done))
 
 

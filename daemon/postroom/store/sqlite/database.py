@@ -19,8 +19,10 @@ import aiosqlite
 
 from postroom.ports.changes import Observer
 from postroom.ports.host import Clock
+from postroom.store.sqlite.anchor import Anchor
 from postroom.store.sqlite.connection import ask, checkpoint, open_reader, open_writer, read
 from postroom.store.sqlite.group import translated
+from postroom.store.sqlite.state_dir import LOCK, wal_of
 from postroom.store.sqlite.unit import Unit, WriteLane
 from postroom.store.sqlite.writer import Writer, WriterStats
 
@@ -41,13 +43,14 @@ class Database:
         writing: aiosqlite.Connection,
         reading: Sequence[aiosqlite.Connection],
     ) -> None:
-        self._wal = path.with_name(path.name + "-wal")
+        self._wal = wal_of(path)
         self._clock = clock
         self._writing = writing
         self._reading = reading
         self._next_reader = 0
         self._is_closed = False
-        self._writer = Writer(clock, self._hop)
+        self._anchor = Anchor((path, self._wal, path.with_name(LOCK)))
+        self._writer = Writer(clock, self._hop, self._anchor)
 
     async def write(self, unit: Unit[T], *, lane: WriteLane, weight: int = 1) -> T:
         """Run a unit in a transaction and return its value once that is committed.

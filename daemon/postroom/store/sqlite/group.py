@@ -1,7 +1,9 @@
 """Group commit: many units, one transaction, one fsync.
 
 The rule (an error may cost a unit the whole group without saying so):
-- A unit that fails and leaves the transaction open is rolled back to its savepoint and answered; the others go on.
+- Units run without savepoints while all goes well, which is nearly always. When one fails, the transaction is rolled
+  back, and the group runs again with a savepoint for each.
+- A unit that fails and leaves the transaction open is then rolled back to its savepoint and answered; the others go on.
 - FULL, IOERR, NOMEM and some others roll back the *whole* transaction: `in_transaction` is false. Then nobody of the
   group may be told "ok": the one that failed is answered, and the others run again, one transaction each.
 - An error of COMMIT: roll back, tell nobody "ok". After an I/O error there it is not known what is on the disk, and a
@@ -72,6 +74,10 @@ class Ran:
         ]
 
 
+class _UnitFailed(Exception):
+    """A unit failed that ran without a savepoint: what the others did can not be told from what it did."""
+
+
 class _GroupBroken(Exception):
     """The transaction is gone, and with it every unit that ran in it."""
 
@@ -100,26 +106,47 @@ def run_group(
 def _run_together(
     conn: sqlite3.Connection, units: Sequence[Unit[Any]], monotonic: Callable[[], int], ran: Ran
 ) -> None:
-    try:
-        conn.execute("BEGIN IMMEDIATE")
-    except sqlite3.Error as error:
-        _roll_back(conn)
-        ran.fail(translated(error), len(units))
-        return
-    try:
-        _run_units(conn, units, monotonic, ran)
-    except _GroupBroken as broken:
-        count = len(ran.answers)
-        ran.answers.clear()
-        _run_others_alone(conn, units[:count], ran)
-        ran.answers.append(Failed(translated(broken.error)))
-        return
-    _commit(conn, ran)
+    for run in (_run_units, _run_guarded_units):
+        try:
+            conn.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            _roll_back(conn)
+            ran.fail(translated(error), len(units))
+            return
+        try:
+            run(conn, units, monotonic, ran)
+        except _UnitFailed:
+            _roll_back(conn)
+            ran.answers.clear()
+        except _GroupBroken as broken:
+            count = len(ran.answers)
+            ran.answers.clear()
+            _run_others_alone(conn, units[:count], ran)
+            ran.answers.append(Failed(translated(broken.error)))
+            return
+        else:
+            _commit(conn, ran)
+            return
 
 
 def _run_units(
     conn: sqlite3.Connection, units: Sequence[Unit[Any]], monotonic: Callable[[], int], ran: Ran
 ) -> None:
+    """Raises: _UnitFailed, _GroupBroken."""
+    end = monotonic() + GROUP_TIME
+    for unit in units:
+        if ran.answers and monotonic() >= end:
+            break
+        try:
+            ran.answers.append(unit(conn))
+        except Exception as error:
+            raise (_UnitFailed() if conn.in_transaction else _GroupBroken(error)) from error
+
+
+def _run_guarded_units(
+    conn: sqlite3.Connection, units: Sequence[Unit[Any]], monotonic: Callable[[], int], ran: Ran
+) -> None:
+    """Raises: _GroupBroken."""
     end = monotonic() + GROUP_TIME
     for unit in units:
         if ran.answers and monotonic() >= end:

@@ -9,6 +9,7 @@ from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
+from postroom.store.sqlite.unit import UnitResult
 
 
 MAILBOX_SCOPE: Final = "m:"
@@ -83,7 +84,8 @@ def count_start(
     pace_at: Iterable[tuple[str, Instant]],
 ) -> None:
     """Count a start in its buckets, and remember how far pace has come."""
-    conn.executemany(_COUNT, [_key(bucket) for bucket in buckets])
+    for bucket in buckets:
+        conn.execute(_COUNT, _key(bucket))
     for scope, instant in pace_at:
         statement = _MAILBOX_PACE if scope.startswith(MAILBOX_SCOPE) else _RELAY_PACE
         conn.execute(statement, (scope[len(MAILBOX_SCOPE) :], instant))
@@ -91,7 +93,14 @@ def count_start(
 
 def give_back(conn: sqlite3.Connection, buckets: Iterable[Bucket]) -> None:
     """Take a start that never reached MAIL out of its buckets."""
-    conn.executemany(_GIVE_BACK, [_key(bucket) for bucket in buckets])
+    for bucket in buckets:
+        conn.execute(_GIVE_BACK, _key(bucket))
+
+
+def keep_breaker(conn: sqlite3.Connection, mailbox_id: str, breaker: Breaker) -> UnitResult[None]:
+    """Remember a mailbox's breaker that moved without an outcome."""
+    write_mailbox_breaker(conn, mailbox_id, breaker)
+    return UnitResult(None)
 
 
 def write_mailbox_breaker(conn: sqlite3.Connection, mailbox_id: str, breaker: Breaker) -> None:

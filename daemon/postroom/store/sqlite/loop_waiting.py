@@ -3,13 +3,11 @@
 import sqlite3
 from typing import Final
 
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.looping import WaitingRow
 
-
-SUSPECT: Final = 2  # crash recoveries that found a delivery under way before its mark
 
 # A cursor is two questions, for SQLite seeks by the first column of a row value only: behind 100,000 rows of one send
 # time that is a walk. `{skip}` is filled with question marks only.
@@ -100,5 +98,5 @@ def _row(row: sqlite3.Row) -> WaitingRow:
         state=DeliveryState(row["state"]),
         not_after=row["not_after"],
         has_attachments=bool(row["has_attachments"]),
-        is_suspect=row["crashes"] >= SUSPECT,
+        is_suspect=row["crashes"] >= SUSPECT_CRASHES,
     )

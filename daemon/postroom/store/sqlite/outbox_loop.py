@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -12,7 +13,7 @@ from postroom.ports.looping import LoopState, MarkStopped, Outcome, Start, Start
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.loop_clock import pull_in
 from postroom.store.sqlite.loop_finish import end_expired, finish
-from postroom.store.sqlite.loop_scopes import load_state
+from postroom.store.sqlite.loop_scopes import keep_breaker, load_state
 from postroom.store.sqlite.loop_start import mark, start
 from postroom.store.sqlite.loop_waiting import find_common, find_of_domain, find_queues
 from postroom.store.sqlite.space import Space
@@ -78,6 +79,11 @@ class SqliteLoopStore:
         except StorageFull:
             self._space.drop_ballast()
             raise
+
+    async def keep_breaker(self, mailbox_id: str, breaker: Breaker) -> None:
+        """Remember a mailbox's breaker that moved without an outcome."""
+        unit = partial(keep_breaker, mailbox_id=mailbox_id, breaker=breaker)
+        await self._database.write(unit, lane=WriteLane.CONTROL)
 
     async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
         """Make retries that are due after `latest` due then; how many."""

@@ -95,3 +95,7 @@ class SqliteReader:
     async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
         """Deliveries by mailbox, lane and state; a scan, for start-up only."""
         return await self._database.read(reads_deliveries.count_by_state)
+
+    async def count_accepted(self, since: Instant) -> Mapping[str, tuple[tuple[Instant, int], ...]]:
+        """Deliveries accepted since then by mailbox and minute, oldest first; for start-up only."""
+        return await self._database.read(partial(reads_deliveries.count_accepted, since=since))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import Instant
+from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.record import DeliveryRecord, Page
 from postroom.ports.desk import DeliveryFilter
@@ -55,6 +55,13 @@ _OLDEST_DUE: Final = """
 _COUNT: Final = """
     SELECT mailbox_id, state, sum(lane = 0), sum(lane = 1), sum(lane = 2) FROM delivery INDEXED BY delivery_state
     GROUP BY mailbox_id, state"""
+# Numbers rise with time but for who waited for its files (60 s at most) between being given one and its commit.
+_LATE: Final = 2 * MINUTE
+_LAST: Final = "SELECT coalesce(max(number), 0) FROM delivery"
+_FROM: Final = "SELECT created_at FROM delivery WHERE number >= ? ORDER BY number LIMIT 1"
+_ACCEPTED: Final = """
+    SELECT mailbox_id, max(created_at), count(*) FROM delivery WHERE number >= ? AND created_at >= ?
+    GROUP BY mailbox_id, created_at / 60000000 ORDER BY 1, 2"""
 
 
 def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | None:
@@ -134,6 +141,24 @@ def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliverySt
         for lane, count in zip(Lane, counts, strict=True)
         if count
     }
+
+
+def count_accepted(
+    conn: sqlite3.Connection, since: Instant
+) -> dict[str, tuple[tuple[Instant, int], ...]]:
+    """Deliveries accepted since then by mailbox and minute, oldest first: reads no more rows than these, for start-up."""
+    low, high = 0, conn.execute(_LAST).fetchone()[0] + 1
+    while low < high:
+        middle = (low + high) // 2
+        found = conn.execute(_FROM, (middle,)).fetchone()
+        if found is None or found[0] >= since - _LATE:
+            high = middle
+        else:
+            low = middle + 1
+    counts: dict[str, list[tuple[Instant, int]]] = {}
+    for mailbox_id, latest, count in conn.execute(_ACCEPTED, (low, since)):
+        counts.setdefault(mailbox_id, []).append((Instant(latest), count))
+    return {mailbox_id: tuple(minutes) for mailbox_id, minutes in counts.items()}
 
 
 def _every(conn: sqlite3.Connection, by: DeliveryFilter) -> list[Walk]:

@@ -13,7 +13,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.delivery import DeliveryState, end_unsent
+from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
@@ -25,7 +25,7 @@ BY: Final = "recovery"
 _LAST_HISTORY: Final = "SELECT coalesce(max(number), 0) FROM history"
 _POISON: Final = """
     SELECT number, doubts FROM delivery INDEXED BY delivery_sending
-    WHERE state = 'sending' AND marked_at IS NULL AND crashes + :crash >= 3"""
+    WHERE state = 'sending' AND marked_at IS NULL AND crashes + 1 >= :poison"""
 _FAIL: Final = """
     UPDATE delivery SET state = :after, reason_code = 'poison', crashes = crashes + 1, due_at = NULL, stage = NULL,
                         settled_at = :now, settled_by = 'recovery', version = version + 1
@@ -101,7 +101,7 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
 
 
 def _end_poison(conn: sqlite3.Connection, now: Instant) -> int:
-    found = conn.execute(_POISON, {"crash": 1}).fetchall()
+    found = conn.execute(_POISON, {"poison": POISON_CRASHES}).fetchall()
     for row in found:
         after = end_unsent(DeliveryState.FAILED, row["doubts"])
         given = {"after": after, "now": now, "number": row["number"]}

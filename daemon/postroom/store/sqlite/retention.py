@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from postroom.core.instant import MINUTE, Instant, micros
+from postroom.core.retention import Retention
 from postroom.core.status import JobStatus
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.retention_jobs import Closing, OldJobs, Removing, find_closed, find_old
@@ -47,16 +48,6 @@ _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """How long things are kept; the defaults of CONTRACT §8."""
-
-    sent: timedelta = timedelta(days=30)
-    failed: timedelta = timedelta(days=90)
-    events: timedelta = timedelta(days=30)
-    staged: timedelta = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
 class Taken:
     """How much one run took."""
 
@@ -75,7 +66,7 @@ class SqliteRetention:
     """
 
     def __init__(
-        self, database: Database, kept: Kept, unlink: Callable[[str], Awaitable[bool]]
+        self, database: Database, kept: Retention, unlink: Callable[[str], Awaitable[bool]]
     ) -> None:
         self._database = database
         self._kept = kept

@@ -14,6 +14,8 @@ from typing import Final
 from postroom.ports.errors import AlreadyRunning, StateRefused
 
 
+LOCK: Final = "lock"
+
 _MOUNTS: Final = Path("/proc/self/mountinfo")
 _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 
@@ -45,15 +47,36 @@ def make_private(state_dir: Path) -> None:
         raise StateRefused(message) from error
 
 
+def wal_of(path: Path) -> Path:
+    """Where SQLite keeps the write-ahead log of the database at `path`."""
+    return path.with_name(path.name + "-wal")
+
+
 def make_file(path: Path) -> None:
     """Make an empty file 0600, durably in its directory; one that is there becomes 0600.
 
     SQLite gives its log and shared memory the mode of the file, so there is no moment in which others can read them.
+
+    Raises: StateRefused when there is a log without the file that it belongs to: SQLite would empty it.
     """
+    if _size(wal_of(path)) and not _size(path):
+        message = (
+            f"{path} is gone, and its log {wal_of(path).name} is there: put the file back, or move the log away"
+            " to begin with nothing"
+        )
+        raise StateRefused(message)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         sync_directory(path.parent)
     path.chmod(0o600)
+
+
+def _size(path: Path) -> int:
+    """0 also where there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def sync_directory(directory: Path) -> None:
@@ -72,7 +95,7 @@ def locked(state_dir: Path) -> Iterator[None]:
     Raises: AlreadyRunning.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(state_dir / "lock", flags, 0o600)
+    fd = os.open(state_dir / LOCK, flags, 0o600)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 from postroom.ports.changes import Observer
 from postroom.ports.errors import StoreBroken, StoreError, StoreUnavailable
 from postroom.ports.host import Clock
+from postroom.store.sqlite.anchor import Anchor
 from postroom.store.sqlite.group import Failed, Ran, run_group
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
@@ -63,11 +64,12 @@ class _Waiting:
 
 
 class Writer:
-    """Queues in front of one connection. `hop` runs a function with that connection on its thread."""
+    """Queues in front of one connection. `hop` runs a function with that connection on its thread; `anchor` knows its files."""
 
-    def __init__(self, clock: Clock, hop: Hop) -> None:
+    def __init__(self, clock: Clock, hop: Hop, anchor: Anchor) -> None:
         self._clock = clock
         self._hop = hop
+        self._anchor = anchor
         self._loop = asyncio.get_running_loop()
         self._queues: tuple[deque[_Waiting], ...] = (deque(), deque(), deque())
         self._outcomes: dict[asyncio.Future[Any], int] = {}
@@ -163,6 +165,10 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - nobody above this could answer the callers
             ran = Ran(is_broken=True)
             ran.fail(StoreBroken(f"the writer failed: {error}"), len(group))
+        lost = self._anchor.find_lost()
+        if lost is not None:
+            ran.is_broken = True
+            ran.fail(StoreBroken(f"{lost} was deleted or replaced"), len(group))
         took = self._clock.monotonic() - began_at
         with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
             self._loop.call_soon_threadsafe(self._done, group, ran, took)
