@@ -11,7 +11,8 @@ from postroom.core.fingerprint import (
     request_hash,
     same_attachments,
 )
-from postroom.core.job import AutoSubmitted, OnDuplicate
+from postroom.core.job import OnDuplicate
+from postroom.core.mailbox import AutoSubmitted
 from support.mail import job
 
 
@@ -52,7 +53,7 @@ SAME: dict[str, dict[str, object]] = {
         ]
     },
     "a file elsewhere and uploaded again": {
-        "attachments": [{"path": "/tmp/a"}, {"ref": "att_2"}],
+        "attachments": [{"path": "/elsewhere/a"}, {"ref": "att_2"}],
     },
     "another key": {"idempotency_key": "other"},
     "another trace": {"trace_id": "other"},

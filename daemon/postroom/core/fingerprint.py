@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import Final
 
 from postroom.core.filename import harmless_name, type_of
-from postroom.core.job import AutoSubmitted, Job, OnDuplicate
+from postroom.core.job import Job, OnDuplicate
+from postroom.core.mailbox import AutoSubmitted
 
 
 HASH_VERSION: Final = 1
