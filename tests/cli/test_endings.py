@@ -7,6 +7,7 @@ import pytest
 
 from postroom.cli.__main__ import main
 from postroom.client import Client
+from postroom.config.loading import load
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def test_right_settings_are_called_right(
     settings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", "check", "--config", str(settings)]) == 0
-    assert capsys.readouterr() == (f"{settings} is right.\n", "")
+    assert capsys.readouterr() == (f"{settings} is right: no mailbox yet.\n", "")
 
 
 def test_everything_wrong_with_settings_is_said_at_once(
@@ -83,7 +84,7 @@ def test_the_socket_of_settings_is_the_one_that_their_daemon_has(
     assert socket.format(folder=tmp_path) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["api = 1\n", "[api\n", "\udcff"], ids=repr)
+@pytest.mark.parametrize("text", ["[api]\nsocket = 1\n", "api = 1\n", "[api\n", "\udcff"], ids=repr)
 def test_settings_that_name_no_socket_are_wrong_usage(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +92,31 @@ def test_settings_that_name_no_socket_are_wrong_usage(
     found.write_bytes(text.encode("utf-8", "surrogateescape"))
     assert main(["status", "--config", str(found)]) == 64
     assert "--config" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "socket"),
+    [
+        ("", "/run/postroom/api.sock"),
+        ("[api]\n", "/run/postroom/api.sock"),
+        ('[api]\nsocket = ""\n', "/run/postroom/api.sock"),
+        ('[api]\nsocket = "../run/api.sock"\n', "HERE/run/api.sock"),
+        ('[api]\nsocket = "/run/other.sock"\n', "/run/other.sock"),
+    ],
+    ids=["nothing", "no socket", "an empty one", "beside the file", "absolute"],
+)
+def test_settings_name_the_socket_that_the_daemon_reads_from_them(
+    text: str, socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Client, "mailboxes", lambda one: asked.append(one.socket) or {"items": []})
+    monkeypatch.delenv("POSTROOM_SOCKET", raising=False)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "p.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["--config", "etc/p.toml", "mailboxes"]) == 0
+    assert asked == [socket.replace("HERE", str(tmp_path))]
+    assert str(load(tmp_path / "etc" / "p.toml").api.socket) == asked[0]
 
 
 @pytest.mark.parametrize(

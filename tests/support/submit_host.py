@@ -1,4 +1,4 @@
-"""What a submitter is handed in tests: a clock that is moved by hand, counted chance, a spool and an intake in memory."""
+"""What a submitter is handed in tests: a spool and an intake in memory."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence

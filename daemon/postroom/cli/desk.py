@@ -4,6 +4,7 @@ import functools
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec
 
@@ -59,11 +60,13 @@ SOCKET_OPTIONS = (
     click.option(
         "--config",
         type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
         help="Use the socket that this settings file names.",
     ),
     click.option(
         "--socket",
         type=click.Path(),
+        metavar="PATH",
         help="The daemon's socket; else POSTROOM_SOCKET, else /run/postroom/api.sock.",
     ),
 )
@@ -84,14 +87,17 @@ def _socket(contexts: list[click.Context]) -> str | None:
 
 
 def _socket_in(config: Path) -> str:
-    """The socket of the daemon that runs with these settings."""
+    """The socket that a settings file names, read as the daemon reads it: from the file's folder, with its default."""
     try:
-        settings = tomllib.loads(config.read_text("utf-8"))
-        found = settings.get("api", {}).get("socket") or DEFAULT_SOCKET
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        text = f"{config} can not be read: {problem}"
-        raise click.BadParameter(text, param_hint="--config") from problem
-    except AttributeError as problem:
-        text = f"{config} has no readable [api]: give the socket with --socket."
-        raise click.BadParameter(text, param_hint="--config") from problem
-    return str(config.parent / str(found))
+        api = tomllib.loads(config.read_text("utf-8")).get("api", {})
+        found = config.parent.absolute() / Path(api.get("socket") or DEFAULT_SOCKET)
+    except OSError as problem:
+        text = f"{config} can not be read: {problem.strerror}."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        text = f"{config} is not TOML: {problem}."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    except (AttributeError, TypeError) as problem:
+        text = f"{config}: api.socket is no path."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    return normpath(found)

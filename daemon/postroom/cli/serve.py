@@ -51,11 +51,14 @@ def config_group() -> None:
 @_CONFIG
 @JSON_OPTION
 def config_check(config: Path, *, is_json: bool) -> int:
-    """Read the settings and say everything that is wrong with them."""
+    """Read the settings and say everything that is wrong with them.
+
+    Exits 78 when there is anything. No relay is asked: that is `postroom mailboxes check`.
+    """
     from postroom.config.loading import load  # noqa: PLC0415 - starts fast, see above
 
     try:
-        load(config)
+        settings = load(config)
     except ConfigError as error:
         if is_json:
             emit({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
@@ -63,8 +66,10 @@ def config_check(config: Path, *, is_json: bool) -> int:
         return _tell_config(config, error)
     if is_json:
         emit({"ok": True, "problems": []})
-    else:
-        data(f"{config} is right.")
+        return Exit.OK
+    count = len(settings.mailboxes)
+    mailboxes = {0: "no mailbox yet", 1: "1 mailbox"}.get(count, f"{count} mailboxes")
+    data(f"{config} is right: {mailboxes}.")
     return Exit.OK
 
 
