@@ -15,7 +15,7 @@ from postroom.core.token import LENGTH, Key, Token, TokenKind, mint, read
 
 PLACE: Final = "{token}"
 _ROLES: Final = frozenset({"postmaster", "abuse"})
-_TOKEN_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+_KEY_IDS: Final = {letter: at for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz234567")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ class AddressBook:
         )
 
     def _find_token(self, local: str, domain: str, now: Instant) -> Ours | Unknown | KeyLost | None:
+        """Mailboxes may share a template: the token says whose it is."""
+        refused: Unknown | KeyLost | None = None
         for template in self._templates:
             text = _fitting(template, local, domain)
             if text is None:
@@ -101,9 +103,9 @@ class AddressBook:
             token = read(text, self._keys, template.kind, template.mailbox_id, now)
             if token is not None:
                 return Ours(template.mailbox_id, token)
-            is_lost = _TOKEN_IDS[text[0]] in self._lost
-            return KeyLost() if is_lost else Unknown(is_foreign=False)
-        return None
+            is_lost = _KEY_IDS[text[0]] in self._lost
+            refused = KeyLost() if is_lost else Unknown(is_foreign=False)
+        return refused
 
 
 def token_address(template: str, token: str) -> str:
@@ -127,9 +129,6 @@ def return_path(mailbox: Mailbox, key: Key, number: int, expires_at: Instant) ->
     return token_address(mailbox.return_path, token)
 
 
-_TOKEN_IDS: Final = {letter: at for at, letter in enumerate("abcdefghijklmnopqrstuvwxyz234567")}
-
-
 def _templates_of(mailbox: Mailbox) -> list[_Template]:
     found = []
     for kind, text in (
@@ -150,4 +149,4 @@ def _fitting(template: _Template, local: str, domain: str) -> str | None:
     if not (local.startswith(template.before) and local.endswith(template.after)):
         return None
     text = local[len(template.before) : len(local) - len(template.after)]
-    return text if len(text) == LENGTH and _TOKEN_LETTERS.issuperset(text) else None
+    return text if len(text) == LENGTH and _KEY_IDS.keys() >= set(text) else None
