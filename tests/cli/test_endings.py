@@ -1,5 +1,6 @@
 """How the command line ends when something is wrong on this side of the socket."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,46 @@ def test_a_settings_file_that_is_not_there_is_an_error_of_settings(
 ) -> None:
     assert main(["config", "check", "--config", "/nonexistent/postroom.toml"]) == 78
     assert "/nonexistent/postroom.toml" in capsys.readouterr().err
+
+
+def test_programs_read_of_settings_as_json(
+    settings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "check", "--json", "--config", str(settings)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": []}
+    settings.write_text("[daemon]\nslots = 0\n")
+    assert main(["config", "check", "--json", "--config", str(settings)]) == 78
+    said = json.loads(capsys.readouterr().out)
+    assert said["ok"] is False
+    assert [(one["file"], one["key"]) for one in said["problems"]] == [
+        (str(settings), "daemon.slots")
+    ]
+    assert set(said["problems"][0]) == {"file", "key", "wrong", "fix"}
+
+
+@pytest.mark.parametrize(
+    ("text", "socket"),
+    [
+        ("", "/run/postroom/api.sock"),
+        ("[api]\nmode = '0600'\n", "/run/postroom/api.sock"),
+        ("[api]\nsocket = 'run/here.sock'\n", "{folder}/run/here.sock"),
+        ("[api]\nsocket = '/srv/there.sock'\n", "/srv/there.sock"),
+    ],
+    ids=["none", "no socket", "relative", "absolute"],
+)
+def test_the_socket_of_settings_is_the_one_that_their_daemon_has(
+    text: str,
+    socket: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("postroom.client.host.Host.sleep", lambda _host, _seconds: None)
+    monkeypatch.setattr("postroom.client.host.Host.monotonic_s", _Ticking().tick)
+    found = tmp_path / "p.toml"
+    found.write_text(text)
+    assert main(["stats", "--config", str(found)]) == 75
+    assert socket.format(folder=tmp_path) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["[api]\nsocket = 1\n", "api = 1\n", "[api\n", "\udcff"], ids=repr)

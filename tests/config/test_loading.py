@@ -145,6 +145,20 @@ def test_mailboxes_stand_beside_the_file_and_share_its_relays(tmp_path: Path) ->
     assert set(load(path, {}).mailboxes) == {"support", "more"}
 
 
+def test_what_an_editor_leaves_beside_a_mailbox_is_not_read(tmp_path: Path) -> None:
+    path = write_settings(tmp_path, MAILBOX, **{".#sales": "half ["})
+    (tmp_path / "mailboxes.d" / "sales.toml~").write_text("half [", "utf-8")
+    assert list(load(path, {}).mailboxes) == ["support"]
+
+
+def test_mailboxes_that_can_not_be_listed_are_not_taken_for_none(tmp_path: Path) -> None:
+    path = write_settings(tmp_path, MAILBOX)
+    (tmp_path / "mailboxes.d").write_text("", "utf-8")
+    (problem,) = problems_of(path)
+    assert (problem.file, problem.key) == (str(tmp_path / "mailboxes.d"), "")
+    assert "can not be read" in problem.wrong
+
+
 def test_a_relative_path_starts_at_the_folder_of_its_file(tmp_path: Path) -> None:
     text = '[daemon]\nstate_dir = "../state"\n[api]\nsocket = "run/api.sock"\n'
     settings = load_text(tmp_path, text)
@@ -246,6 +260,7 @@ WRONG = {
     "a cap below the first wait": (_mailbox("retry = { first_s = 9, cap_s = 8 }"), "mailbox.support.retry.cap_s", ""),
     "a factor below one": (_mailbox("retry = { factor = 0.5 }"), "mailbox.support.retry.factor", ""),
     "a domain that is none": (_mailbox("domain_pace = { 'a b' = {} }"), "mailbox.support.domain_pace.a b", ""),
+    "a domain twice": (_mailbox("domain_pace = { 'a.test' = {}, 'A.Test' = {} }"), "mailbox.support.domain_pace.A.Test", "twice"),
     "an unknown domain pace": (_mailbox("domain_pace = { 'a.test' = { per_day = 1 } }"), "mailbox.support.domain_pace.a.test.per_day", ""),
     "a list entry that is none": (_mailbox("recipients_deny = ['a b']"), "mailbox.support.recipients_deny", "'a b'"),
     "a list of numbers": (_mailbox("recipients_allow = [1]"), "mailbox.support.recipients_allow", ""),

@@ -58,6 +58,10 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         lambda said: said.stopped(0, timedelta(seconds=2)),
         {"level": "info", "left_under_way": 0, "took_s": 2.0},
     ),
+    "a signal": (
+        lambda said: said.signal_ignored("SIGHUP"),
+        {"level": "warning", "signal": "SIGHUP"},
+    ),
     "failure": (
         lambda said: said.failed(_raised(StoreBroken("disk I/O error"))),
         {"level": "error", "error": "StoreBroken", "detail": "disk I/O error"},

@@ -46,14 +46,16 @@ def at_desk(
             client = Client(_socket(here), retry_s=retry_s, host=host)
             return verb(Desk(client, is_json, host), *args, **kwargs)
 
-        for option in (_JSON, *SOCKET_OPTIONS):
+        for option in (JSON_OPTION, *SOCKET_OPTIONS):
             run = option(run)
         return run
 
     return decorate
 
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="One JSON document, for programs.")
+JSON_OPTION = click.option(
+    "--json", "is_json", is_flag=True, help="One JSON document, for programs."
+)
 SOCKET_OPTIONS = (
     click.option(
         "--config",

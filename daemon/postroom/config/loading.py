@@ -42,8 +42,8 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     """
     problems: list[SettingProblem] = []
     main = _read_file(path, problems)
-    folder = path.parent / "mailboxes.d"
-    others = [_read_file(file, problems) for file in sorted(folder.glob("*.toml"))]
+    beside = _find_beside(path.parent / "mailboxes.d", problems)
+    others = [_read_file(file, problems) for file in beside]
     daemon, api, retention = (
         _read_daemon(main.table("daemon")),
         _read_api(main.table("api")),
@@ -111,6 +111,19 @@ class _Senders:
 
     def _find_secret(self, reference: str, folder: Path) -> Secret | NoSecret:
         return find_secret(reference, folder, self._environ)
+
+
+def _find_beside(folder: Path, problems: list[SettingProblem]) -> list[Path]:
+    """The files of mailboxes, as a shell finds *.toml: hidden ones are what editors leave there."""
+    try:
+        files = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:  # to go on would hold the mail of every mailbox in it
+        wrong = f"can not be read: {error.strerror}."
+        problems.append(SettingProblem(str(folder), "", wrong, "Check what it is, and its mode."))
+        return []
+    return [file for file in files if file.suffix == ".toml" and not file.name.startswith(".")]
 
 
 def _read_file(path: Path, problems: list[SettingProblem]) -> Table:

@@ -142,7 +142,9 @@ def _read_domain_pace(table: Table) -> dict[str, DomainPace]:
     paces: dict[str, DomainPace] = {}
     for written, inner in table.each():
         found = read_address(f"x@{written}")
-        if isinstance(found, Address):
+        if isinstance(found, Address) and found.domain in paces:
+            table.wrong(written, "is there twice.", "Remove one of the two.")
+        elif isinstance(found, Address):
             paces[found.domain] = _read_one_domain(inner)
         else:
             table.wrong(written, "is not a domain.", 'Write "example.com" = { … }.')

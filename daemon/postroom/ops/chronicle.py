@@ -17,6 +17,7 @@ from postroom.ports.errors import RelayFault
 from postroom.ports.looping import Recovered
 
 
+_NO_RELOAD: Final = "Settings are read at start: restart for new ones. SIGTERM stops."
 _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
@@ -70,6 +71,10 @@ class Chronicle:
         self._say(
             LogEvent.DAEMON_STOPPED, left_under_way=left_under_way, took_s=took.total_seconds()
         )
+
+    def signal_ignored(self, name: str) -> None:
+        """A signal came that means nothing here: it must not end what it did not ask to stop."""
+        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_NO_RELOAD)
 
     def failed(self, error: BaseException) -> None:
         """The daemon can not go on."""

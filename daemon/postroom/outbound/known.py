@@ -90,4 +90,4 @@ async def _compare_files(
 async def _find_keys(known: KnownKey, find_job: FindJob) -> frozenset[str]:
     """The recipients of a stored job as address keys; none where only a tombstone is left."""
     found = None if known.is_expired else await find_job(known.job_number)
-    return frozenset(one.recipient.casefold() for one in found.deliveries) if found else frozenset()
+    return frozenset(one.recipient_key for one in found.deliveries) if found else frozenset()
