@@ -481,6 +481,17 @@ def test_a_suppression_says_for_which_mailbox_it_is(
     assert "is not suppressed" in capsys.readouterr().err
 
 
+def test_a_mailbox_that_is_not_blocked_has_no_probe_to_wait_for(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A closed breaker has one for a moment after each fault."""
+    redial = {"state": "closed", "reason": None, "probe_at": "2026-11-30T07:00:00.250000Z"}
+    box = {"id": "a", "address": "a@example.com", "relay": "main", "state": "active"}
+    daemon.on("GET /v1/mailboxes", {"items": [{**box, "relay_breaker": redial}]})
+    main(["mailboxes"])
+    assert "PROBE" not in capsys.readouterr().out
+
+
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [
     (
         "before the verb",
