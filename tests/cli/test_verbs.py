@@ -382,6 +382,22 @@ def test_the_message_itself_is_written_as_it_is(
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
 
 
+def test_people_and_attachments_are_shown_as_one_would_type_them(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = {
+        "to": ["ann@example.com", {"address": "bob@example.com", "name": "Bob B"}],
+        "cc": [{"address": "eve@example.com"}],
+        "attachments": [{"ref": "att_1"}, {"path": "/srv/a.pdf", "filename": "Report.pdf"}],
+    }
+    daemon.on("GET /v1/jobs/job_1", job("sent", request=request))
+    assert main(["show", "job_1"]) == 0
+    out = capsys.readouterr().out
+    assert "ann@example.com, Bob B <bob@example.com>\n" in out
+    assert "  eve@example.com\n" in out
+    assert "att_1, /srv/a.pdf as Report.pdf\n" in out
+
+
 def test_no_dead_letters_is_no_news(daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]) -> None:
     daemon.on("GET /v1/dead-letters", page())
     assert main(["dead-letters"]) == 0
