@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND, Instant
 from postroom.core.record import JobRecord
 from postroom.ports.desk import Actor, Verdict
@@ -105,3 +106,20 @@ async def test_what_is_moved_to_now_while_it_is_sent_goes_again_at_once(
         await post.run(1)
         assert await post.states(job) == {"a@one.example": "sent"}
         assert relay.copies("a@one.example") == 1
+
+
+async def test_an_event_and_a_delivery_say_what_they_are_about(tmp_path: Path) -> None:
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port)) as post,
+    ):
+        job = await post.submit(to=["a@one.example"], trace_id="trace-1")
+        await post.quiet()
+        sent = await post.only(job)
+        assert sent.trace_id == "trace-1"
+        (told,) = await post.outbox.reader.find_events(0, 10)
+        assert told.data["answers"] == {
+            "job_id": encode_id(Kind.JOB, job),
+            "delivery_id": encode_id(Kind.DELIVERY, sent.number),
+        }
+        assert told.data["trace_id"] == "trace-1"

@@ -124,8 +124,8 @@ class MemoryIntake:
             await self.before_accept()
         if self.refuses:
             return self.refuses.pop(0)
-        key = (new.job.mailbox_id, new.key_hash) if new.key_hash is not None else None
-        known = None if key is None else self.keys.get(key)
+        key = (new.job.mailbox_id, new.key_hash)
+        known = self.keys.get(key)
         if known is not None:
             return self._again(known, new)
         self.jobs[new.number] = new

@@ -20,6 +20,7 @@ Verdict = Literal["sent", "resend", "failed"]
 Option = Callable[[Callable[..., int]], Callable[..., int]]
 
 _STATES: Final = ", ".join(DeliveryState)
+_LIMIT: Final = 1_000  # what the daemon takes when nothing is said
 _CANCELS: Final = (
     column("DELIVERY", "id"),
     column("RECIPIENT", "recipient"),
@@ -147,7 +148,8 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
         )
 
     if not bulk["dry_run"] and not bulk["yes"]:
-        _confirm(f"{work.act} {_deliveries(run(dry_run=True)['matched'])}?")
+        count = min(run(dry_run=True)["matched"], bulk["limit"] or _LIMIT)
+        _confirm(f"{work.act} {_deliveries(count)}?")
     answer = run(dry_run=bulk["dry_run"])
     if desk.is_json:
         emit(answer)

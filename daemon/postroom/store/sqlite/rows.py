@@ -33,8 +33,10 @@ HISTORY: Final = (
 SUPPRESSION: Final = "number, mailbox_id, address, reason, by, created_at"
 
 
-def delivery_of(row: sqlite3.Row, history: tuple[HistoryRow, ...] = ()) -> DeliveryRecord:
-    """A delivery from its DELIVERY columns."""
+def delivery_of(
+    row: sqlite3.Row, history: tuple[HistoryRow, ...] = (), trace_id: str | None = None
+) -> DeliveryRecord:
+    """A delivery from its DELIVERY columns, and what else was read for it."""
     return DeliveryRecord(
         number=row["number"],
         job_number=row["job"],
@@ -65,6 +67,7 @@ def delivery_of(row: sqlite3.Row, history: tuple[HistoryRow, ...] = ()) -> Deliv
         has_attachments=bool(row["has_attachments"]),
         created_at=Instant(row["created_at"]),
         history=history,
+        trace_id=trace_id,
     )
 
 
