@@ -111,8 +111,8 @@ def test_what_is_wrong_is_said_with_where(daemon: RealDaemon) -> None:
     wrong = daemon.cli(*SEND, "--to", "not an address", "--header", "Bcc: x@a.example")
     assert wrong.code == 65, wrong
     assert "--to: " in wrong.err
-    assert "/headers" in wrong.err
     assert "--header: " in wrong.err
+    nobody = daemon.cli(
         "send", "--mailbox", "nobody", "--to", "a@a.example", "--subject", "x", "--text", "y"
     )
     assert nobody.code == 67, nobody
