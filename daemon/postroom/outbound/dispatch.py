@@ -52,7 +52,9 @@ class Dispatcher:
         self._clock = clock
         self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
         self._turns = list(self._lines)
-        self._awake: dict[str, Line] = {}  # those with something to do, so that the others cost nothing
+        self._awake: dict[
+            str, Line
+        ] = {}  # those with something to do, so that the others cost nothing
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
