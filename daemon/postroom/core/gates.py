@@ -134,7 +134,9 @@ def _relay_breaker(row: Row, world: World, now: Moment) -> Passed | Blocked:
 def _probe(breaker: Breaker, now: Moment, *, is_probing: bool) -> Passed | Blocked:
     state = breaker.state.value if breaker.reason is None else f"{breaker.state}: {breaker.reason}"
     if not is_due(breaker, now.at):
-        return Blocked(state, "closed", breaker.probe_at)
+        # closed, it waits a moment after each fault, so that a blip is not an outage
+        faults = f", faults in a row: {breaker.faults_in_row}" if breaker.is_closed else ""
+        return Blocked(state + faults, "closed", breaker.probe_at)
     if not breaker.is_closed and is_probing:
         return Blocked(f"{state}, a probe is under way", "closed", None)
     return Passed(state, "closed")
