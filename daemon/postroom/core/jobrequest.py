@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from postroom.core.addresslist import may_write_to
+from postroom.core.faults import Faults
+from postroom.core.ids import Kind, decode_id
 from postroom.core.instant import Instant
-from postroom.core.job import Job, Problem
+from postroom.core.job import Attachment, Job, Problem
 from postroom.core.jobfields import read_job
 from postroom.core.jobparties import find_named
+from postroom.core.jobparts import read_attachments
 from postroom.core.mailbox import Mailbox
 
 
@@ -42,6 +45,17 @@ def read_request(
         return job
     torn = Problem("/idempotency_key", "The header Idempotency-Key gives another key than the job.")
     return (torn,) if isinstance(job, Job) else (*job, torn)
+
+
+def read_references(
+    value: dict[str, object],
+) -> tuple[int | None, tuple[Attachment, ...]]:
+    """The thread and the attachments that a request names, as far as nothing is wrong with them in themselves."""
+    given, faults = value.get("thread_id"), Faults()
+    thread = decode_id(Kind.THREAD, given) if isinstance(given, str) else None
+    attachments = value.get("attachments")
+    found = () if attachments is None else read_attachments(attachments, faults)
+    return thread, () if faults.all() else found
 
 
 def check_recipients(
