@@ -518,6 +518,16 @@ async def test_an_hour_takes_so_many() -> None:
     assert isinstance(await desk.post(), Refused)
 
 
+@pytest.mark.parametrize("limits", [Limits(queued=2), Limits(accepted_per_hour=2)], ids=str)
+async def test_a_job_that_never_finds_room_is_wrong_and_not_early(limits: Limits) -> None:
+    desk = Desk()
+    desk.set(limits=limits)
+    result = refused(await desk.post(to=["a@x.example", "b@x.example", "c@x.example"]))
+    assert (result.kind, result.retry_after_s) == (RefusalKind.WRONG, None)
+    assert [one.pointer for one in result.problems] == ["/to"]
+    taken(await desk.post(to=["a@x.example", "b@x.example"]))
+
+
 async def test_a_replay_counts_for_no_limit() -> None:
     desk = Desk()
     desk.set(limits=Limits(accepted_per_hour=2))

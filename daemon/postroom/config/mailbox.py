@@ -132,7 +132,10 @@ def _read_entries(table: Table, name: str) -> tuple[str, ...]:
 
 
 def _read_roots(table: Table) -> tuple[str, ...]:
-    roots = tuple(str(table.beside(text)) for text in table.texts("attachment_roots"))
+    written = table.texts("attachment_roots")
+    if "" in written:
+        table.wrong("attachment_roots", "holds an empty path.", "Name a folder.")
+    roots = tuple(str(table.beside(text)) for text in written)
     if "/" in roots:
         table.wrong("attachment_roots", "holds '/', every file there is.", "Name a folder.")
     return roots
