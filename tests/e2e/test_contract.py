@@ -9,7 +9,7 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.core.record import JobRecord
 from postroom.ports.desk import Actor, Verdict
-from support.post import Post, open_post, settings
+from support.post import ARTICLE, Post, open_post, settings
 from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
 
 
@@ -145,3 +145,20 @@ async def test_what_may_not_be_sent_any_more_does_not_wait_for_the_end_of_a_paus
         await post.quiet()
         assert await post.states(long) == {"b@one.example": "sent"}
         assert len(relay.transactions) == 1
+
+
+async def test_explain_measures_in_numbers(tmp_path: Path) -> None:
+    cap = ARTICLE + "\npace = { per_day = 1 }"
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, mailbox=cap)) as post,
+    ):
+        await post.submit(to=["a@one.example"], priority="high")
+        job = await post.submit(to=["b@one.example"], priority="high")
+        await post.quiet()
+        told = await post.joined.api.loop.explain((await post.only(job)).number)
+        assert told is not None
+        measured = {one.name: (one.value, one.threshold) for one in told.gates}
+        assert measured["daily_cap"] == (1, 1)
+        assert measured["mailbox_connections"] == (0, 4)
+        assert measured["relay_breaker"] == ("closed", "closed")
