@@ -34,9 +34,9 @@ def read_request(
     if not isinstance(value, dict):
         return read_job(value, now=now)
     given = dict(value)
-    found = _TRACEPARENT.fullmatch(trace_header or "")
-    if found is not None and given.get("trace_id") is None:
-        given["trace_id"] = found[1]
+    trace = find_trace(value, trace_header)
+    if trace is not None:
+        given["trace_id"] = trace
     is_torn = header_key is not None and given.get("idempotency_key") not in {None, header_key}
     if header_key is not None and not is_torn:
         given["idempotency_key"] = header_key
@@ -45,6 +45,13 @@ def read_request(
         return job
     torn = Problem("/idempotency_key", "The header Idempotency-Key gives another key than the job.")
     return (torn,) if isinstance(job, Job) else (*job, torn)
+
+
+def find_trace(value: dict[str, object], trace_header: str | None) -> object:
+    """The trace that a request names, unchecked; None where it leaves that to us."""
+    found = _TRACEPARENT.fullmatch(trace_header or "")
+    named = value.get("trace_id")
+    return found[1] if found is not None and named is None else named
 
 
 def read_references(
