@@ -322,8 +322,18 @@ class Postfix:
         """Hand it `count` messages of 2 KiB from so many sessions at once, with its own generator."""
         subprocess.run(
             [
-                *("/usr/sbin/smtp-source", "-d", "-s", str(submitters), "-l", "2048"),
-                *("-m", str(count), "-f", "bench@example.com", "-t", "someone@agent.test"),
+                "/usr/sbin/smtp-source",
+                "-d",
+                "-s",
+                str(submitters),
+                "-l",
+                "2048",
+                "-m",
+                str(count),
+                "-f",
+                "bench@example.com",
+                "-t",
+                "someone@agent.test",
                 f"127.0.0.1:{self.port}",
             ],
             check=True,

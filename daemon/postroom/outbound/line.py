@@ -28,6 +28,8 @@ ORDINARY: Final = frozenset(
         "mailbox_connections",
         "relay_connections",
         "mailbox_slots",
+        "mailbox_attachment_share",
+        "relay_attachment_share",
         "attachment_slots",
         "suspect_slots",
         "slots",
@@ -65,6 +67,11 @@ class Line:
     def feeds(self) -> tuple[Feed, ...]:
         """Every feed there is."""
         return tuple(self._feeds.values())
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits in it, due or not, as far as the store has told."""
+        return all(feed.is_empty for feed in self._feeds.values())
 
     def note(self, lane: Lane, domain: str | None, due_at: Instant) -> None:
         """A commit put rows into this lane, the earliest due then; `domain` None = of any domain."""
