@@ -146,6 +146,7 @@ def _envelope(started: Started, mailbox: Mailbox) -> Envelope:
         recipient=started.recipient,
         envid=encode_id(Kind.DELIVERY, started.number),
         size_bytes=len(started.head) + started.body.size_bytes + len(date_line(started.date_at)),
+        is_head_ascii=started.head.isascii(),
     )
 
 
