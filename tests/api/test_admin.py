@@ -9,8 +9,9 @@ from postroom.api.routes.attachments import clean_filename
 from postroom.core.mailbox import Lane
 from postroom.core.record import EventRecord, MailboxRecord
 from postroom.ports.loop import BreakerView
-from support.api_fakes import EVENT, NOW
+from support.api_fakes import EVENT
 from support.api_server import UID, Api
+from support.records import NOW
 
 
 # -- suppressions

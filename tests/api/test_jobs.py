@@ -13,8 +13,9 @@ from postroom.core.job import Problem
 from postroom.ports.desk import JobFilter
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.ports.submitting import Merged, RefusalCode, RefusalKind, Refused, Repeated
-from support.api_fakes import NOW, FakeSubmitter, delivery, job
+from support.api_fakes import FakeSubmitter
 from support.api_server import UID, Api, running
+from support.records import NOW, delivery, job
 
 
 S = DeliveryState

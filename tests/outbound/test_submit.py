@@ -91,7 +91,26 @@ async def test_names_are_minted_for_a_job_that_brings_none() -> None:
     first, second = taken(await desk.post()), taken(await desk.post())
     assert first.idempotency_key != second.idempotency_key
     assert len(first.trace_id) == 32
-    assert desk.intake.keys == {}
+
+
+async def test_a_minted_key_stands_for_its_job_as_any_other() -> None:
+    """The caller has it from the 202, and may have got no further with it."""
+    desk = Desk()
+    first = taken(await desk.post())
+    again = await desk.post(idempotency_key=first.idempotency_key)
+    assert again == Repeated(first.number, is_expired=False, duplicates_dropped=0)
+    other = refused(await desk.post(idempotency_key=first.idempotency_key, text="x"))
+    assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
+
+
+async def test_a_default_of_the_mailbox_can_be_spelled_out() -> None:
+    desk = Desk()
+    first = taken(await desk.post(idempotency_key="k"))
+    again = await desk.post(idempotency_key="k", auto_submitted="auto-generated")
+    assert isinstance(again, Repeated)
+    assert again.number == first.number
+    other = refused(await desk.post(idempotency_key="k", auto_submitted="no"))
+    assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
 
 
 async def test_headers_name_the_key_and_the_trace() -> None:
@@ -398,6 +417,28 @@ async def test_attachments_are_attached() -> None:
     }
 
 
+@pytest.mark.parametrize("on_duplicate", ["replay", "merge"])
+async def test_a_file_that_is_uploaded_again_is_the_same_attachment(on_duplicate: str) -> None:
+    """Who got no answer uploads and posts again from the start."""
+    desk = Desk()
+    for ref, content in (("att_1", b"report"), ("att_2", b"report"), ("att_3", b"another")):
+        desk.spool.stage(ref, content, "report.pdf", "application/pdf")
+    job: dict[str, object] = {
+        "idempotency_key": "k",
+        "copies": "individual",
+        "on_duplicate": on_duplicate,
+    }
+    first = taken(await desk.post(**job, attachments=[{"ref": "att_1"}]))
+    again = await desk.post(**job, attachments=[{"ref": "att_2"}])
+    assert isinstance(again, Repeated)
+    assert again.number == first.number
+    del desk.spool.staged["att_1"]
+    assert isinstance(await desk.post(**job, attachments=[{"ref": "att_1"}]), Repeated)
+    if on_duplicate == "replay":
+        other = refused(await desk.post(**job, attachments=[{"ref": "att_3"}]))
+        assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
+
+
 async def test_attachments_over_the_mailboxes_limit_are_refused() -> None:
     desk = Desk()
     desk.set(limits=Limits(attachment_bytes=5))
@@ -475,6 +516,16 @@ async def test_an_hour_takes_so_many() -> None:
     desk.clock.move(1_800 * SECOND)
     taken(await desk.post())
     assert isinstance(await desk.post(), Refused)
+
+
+@pytest.mark.parametrize("limits", [Limits(queued=2), Limits(accepted_per_hour=2)], ids=str)
+async def test_a_job_that_never_finds_room_is_wrong_and_not_early(limits: Limits) -> None:
+    desk = Desk()
+    desk.set(limits=limits)
+    result = refused(await desk.post(to=["a@x.example", "b@x.example", "c@x.example"]))
+    assert (result.kind, result.retry_after_s) == (RefusalKind.WRONG, None)
+    assert [one.pointer for one in result.problems] == ["/to"]
+    taken(await desk.post(to=["a@x.example", "b@x.example"]))
 
 
 async def test_a_replay_counts_for_no_limit() -> None:

@@ -95,7 +95,13 @@ class DeadQuery(Asked, frozen=True):
 class EventQuery(Asked, frozen=True):
     """From where on: a seq or an event id."""
 
-    after: Annotated[str, Meta(pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$")] = "0"
+    after: Annotated[
+        str,
+        Meta(
+            pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
+            examples=["4711", "evt_0000000000001"],
+        ),
+    ] = "0"
     limit: Limit = PAGE
 
 

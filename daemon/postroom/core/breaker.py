@@ -100,7 +100,8 @@ def fault(breaker: Breaker, now: Instant, cap: timedelta) -> Breaker:
     counted = replace(_seen(breaker, fault=True), faults_in_row=breaker.faults_in_row + 1)
     faults_of_20 = counted.last20.bit_count() if counted.seen == _LATEST else 0
     if counted.faults_in_row >= FAULTS_IN_ROW or faults_of_20 >= FAULTS_OF_20:
-        return _opened(ReasonCode.RELAY_UNREACHABLE, now, min(_UNREACHABLE.first, cap))
+        opened = _opened(ReasonCode.RELAY_UNREACHABLE, now, min(_UNREACHABLE.first, cap))
+        return replace(opened, faults_in_row=counted.faults_in_row)
     wait = _DIAL_BACKOFF * 2 ** (counted.faults_in_row - 1)
     return replace(counted, probe_at=later(now, min(wait, cap)))
 

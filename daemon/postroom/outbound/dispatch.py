@@ -214,10 +214,11 @@ class Dispatcher:
 
     async def _pull_in(self, line: Line) -> None:
         mailbox = line.world.mailbox.mailbox
-        latest = later(self._clock.now(), max(mailbox.retry.cap, LONGEST_STATED))
+        now = self._clock.now()
+        latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
         try:
             for lane in Lane:
-                while await self._store.pull_in(mailbox.id, lane, latest, BITE) == BITE:
+                while await self._store.pull_in(mailbox.id, lane, now, latest, BITE) == BITE:
                     pass
         except StoreBroken:
             raise

@@ -148,7 +148,7 @@ class Flights:
         started: Started,
         landed: Landed,
     ) -> Instant | None:
-        """When the row is due again (None = it is settled or held)."""
+        """From when on the row may be due again (None = it is settled or held)."""
         began = self._clock.monotonic()
         world, held = self._places[row.number]
 
@@ -174,7 +174,7 @@ class Flights:
         self._free(row.number, reached_mail=ended.reached_mail)
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
-        return outcome.due_at if state in WAITING else None
+        return _due_at(row, outcome, state)
 
     def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
         give_back = () if ended.reached_mail else _buckets(world, held)
@@ -211,6 +211,16 @@ class Flights:
             raise
         except StoreError as problem:
             self._account.store_refused(problem)
+
+
+def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:
+    """From when on a row may be due that was moved by somebody else while it was under way, or by its outcome.
+
+    Its feed has passed over it meanwhile, and looks again from this instant on.
+    """
+    if state not in WAITING:
+        return None
+    return outcome.due_at if outcome.due_at is not None and state is outcome.after else row.due_at
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:

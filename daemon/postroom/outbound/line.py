@@ -28,6 +28,8 @@ ORDINARY: Final = frozenset(
         "mailbox_connections",
         "relay_connections",
         "mailbox_slots",
+        "mailbox_attachment_share",
+        "relay_attachment_share",
         "attachment_slots",
         "suspect_slots",
         "slots",

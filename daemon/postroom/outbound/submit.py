@@ -67,12 +67,11 @@ class JobSubmitter:
         known = await self._parts.intake.find_key(job.mailbox_id, hashed)
         if known is None:
             return await self._take(job, caller, None)
-        mailbox = self._parts.mailboxes.get(job.mailbox_id)
         found = await compare(
             job,
             known,
             staging=self._parts.staging,
-            roots=mailbox.attachment_roots if mailbox else (),
+            mailbox=self._parts.mailboxes.get(job.mailbox_id),
             find_job=self._parts.find_job,
             reader_uid=principal_uid,
         )
