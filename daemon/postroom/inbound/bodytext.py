@@ -12,7 +12,7 @@ from typing import Final
 from postroom.inbound.charsets import decode
 from postroom.inbound.clean import clean_text
 from postroom.inbound.defects import Defect
-from postroom.inbound.htmltext import HTML_MOST, html_to_text
+from postroom.inbound.htmltext import Room, html_to_text
 from postroom.inbound.mimeparts import Part
 from postroom.inbound.transfer import read_content
 
@@ -78,12 +78,11 @@ def _decoded(raw: bytes, part: Part, defects: set[Defect]) -> _Piece:
 def _joined(pieces: Sequence[_Piece], defects: set[Defect]) -> str:
     chosen = {one.choice for one in pieces if not one.is_html and one.content.strip()} - {None}
     texts: list[str] = []
-    room = HTML_MOST
+    room = Room()
     for one in pieces:
         if one.is_html and one.choice in chosen:
             continue
         text = html_to_text(one.content, defects, room) if one.is_html else one.content
-        room = max(room - len(one.content), 0) if one.is_html else room
         if text.strip() and not (one.is_html and _says_nothing_new(text, texts)):
             texts.append(text)
     ended = [text if text.endswith("\n") else text + "\n" for text in texts[:-1]]

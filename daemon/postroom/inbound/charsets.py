@@ -59,6 +59,7 @@ _UNFIT: Final = frozenset(
     {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape"}
     | {"raw_unicode_escape", "mbcs", "oem", "utf-8-sig", "utf_8_sig"}
 )
+_SHIFT: Final = b"\x1b$"  # ISO 2022, in Japanese mail that does not say so
 _NAME_MOST: Final = 40
 
 
@@ -66,7 +67,8 @@ def decode(raw: bytes, charset: str | None) -> tuple[str, Defect | None]:
     """The text, and what was wrong: CHARSET_GUESSED, CHARSET_ERRORS or nothing."""
     codec = None if charset is None else find_codec(charset)
     if codec is None:
-        if raw.isascii() and (charset is None or _is_nameless(charset)):
+        is_plain = raw.isascii() and _SHIFT not in raw
+        if is_plain and (charset is None or _is_nameless(charset)):
             return raw.decode("ascii"), None
         return _guess(raw), Defect.CHARSET_GUESSED
     try:
@@ -86,7 +88,7 @@ def find_codec(charset: str) -> str | None:
         return None
     try:
         found = codecs.lookup(wanted)
-        b"".decode(found.name)
+        b"a".decode(found.name, errors="replace")  # LookupError for codecs that make no text
     except (LookupError, UnicodeError, ValueError):
         return None
     return None if found.name in _UNFIT else found.name
@@ -99,7 +101,7 @@ def _is_nameless(charset: str) -> bool:
 
 
 def _guess(raw: bytes) -> str:
-    if b"\x1b$" in raw:  # ISO 2022 in Japanese mail that does not say so
+    if _SHIFT in raw:
         try:
             return raw.decode("iso2022_jp_3")
         except UnicodeError:

@@ -24,7 +24,7 @@ class Defect(StrEnum):
     HEADER_LINE_DAMAGED = "header_line_damaged"  # a line that is no field was skipped
     HIDDEN_TEXT_DROPPED = "hidden_text_dropped"  # HTML that no reader would see
     HTML_CUT = "html_cut"  # only the beginning of it became text
-    HTML_DAMAGED = "html_damaged"  # its tags were cut out, no more
+    HTML_DAMAGED = "html_damaged"  # nested deeper than is read; the rest is missing
     ID_DAMAGED = "id_damaged"  # a message id that is none was skipped
     NOT_READ = "not_read"  # the reader was stopped or failed; only the header was looked at
     PARTS_EXCEEDED = "parts_exceeded"  # the parts behind were not read

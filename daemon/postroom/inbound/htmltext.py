@@ -2,7 +2,7 @@
 
 What is hidden is dropped, for it is written for machines (HAZARDS D11); links keep their target; what mail programs
 mark as quoted gets `> ` before its lines, as in plain mail. Known limits: style sheets are not read, only `style`
-attributes; beyond HTML_MOST characters nothing is read, and libxml2 stops at 256 levels.
+attributes; beyond HTML_MOST characters or ELEMENTS_MOST elements nothing is read, nor what libxml2 leaves out behind 256 levels.
 """
 
 import re
@@ -15,9 +15,12 @@ from postroom.inbound.clean import clean_line, clean_text
 from postroom.inbound.defects import Defect
 
 
-HTML_MOST: Final = 2 * 1024 * 1024  # takes about a second
+# What takes about a second: of a message, not of each of its parts.
+HTML_MOST: Final = 2 * 1024 * 1024
+ELEMENTS_MOST: Final = 50_000
 _LINK_MOST: Final = 2000
 _LINK_PIECES: Final = 8
+_MARKS_MOST: Final = 5  # whose words they are is no clearer with more
 
 _DROPPED: Final = frozenset(
     {
@@ -64,14 +67,22 @@ _QUOTES: Final = frozenset(
     {"gmail_quote", "yahoo_quoted", "protonmail_quote", "moz-cite", "tutanota_quote"}
 )
 _WHITE: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
-_TAGS: Final = re.compile(r"<[^<>]{0,1000}>")
 
 
-def html_to_text(html: str, defects: set[Defect], most: int = HTML_MOST) -> str:
-    """The visible text of the first `most` characters, with LF line ends; '' where there is none."""
-    if len(html) > most:
+@dataclass(slots=True)
+class Room:
+    """How much HTML of a message is still read."""
+
+    characters: int = HTML_MOST
+    elements: int = ELEMENTS_MOST
+
+
+def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
+    """The visible text, with LF line ends, as far as there is room for it; '' where there is none."""
+    if len(html) > room.characters:
         defects.add(Defect.HTML_CUT)
-    cut = clean_text(html[:most])
+    cut = clean_text(html[: room.characters])
+    room.characters -= len(cut)
     parser = etree.HTMLParser(
         recover=True,
         huge_tree=False,
@@ -88,11 +99,10 @@ def html_to_text(html: str, defects: set[Defect], most: int = HTML_MOST) -> str:
         one.type_name == "ERR_RESOURCE_LIMIT" or "depth" in one.message for one in parser.error_log
     ):
         defects.add(Defect.HTML_DAMAGED)
-        return _TAGS.sub(" ", cut)
     if root is None:
         return ""
     writer = _Writer()
-    _walk(root, writer, defects)
+    _walk(root, writer, defects, room)
     return writer.text()
 
 
@@ -106,13 +116,17 @@ class _Leave:
     is_quote: bool
 
 
-def _walk(root: etree._Element, writer: "_Writer", defects: set[Defect]) -> None:
+def _walk(root: etree._Element, writer: "_Writer", defects: set[Defect], room: Room) -> None:
     todo: list[etree._Element | _Leave] = [root]
     while todo:
         one = todo.pop()
         if isinstance(one, _Leave):
             _leave(one, writer)
             continue
+        room.elements -= 1
+        if room.elements < 0:
+            defects.add(Defect.HTML_CUT)
+            return
         tag = str(one.tag)
         if tag in _DROPPED or _is_hidden(one):
             if tag not in _DROPPED and any(str(text).strip() for text in one.itertext()):
@@ -187,6 +201,7 @@ class _Writer:
         self.kept = 0
         self._pieces: list[str] = []
         self._breaks = 0
+        self._last_depth = 0
         self._is_blank_due = False
 
     def write(self, text: str | None) -> None:
@@ -234,14 +249,18 @@ class _Writer:
     def _put(self, text: str) -> None:
         if not text:
             return
-        mark = "> " * self.depth
+        mark = "> " * min(self.depth, _MARKS_MOST)
         if not self._pieces:
             self._pieces.append(mark)
         elif self._breaks:
             # More than one empty line in a row says nothing.
-            self._pieces.append(("\n" + mark.rstrip()) * (min(self._breaks, 2) - 1) + "\n" + mark)
+            between = "> " * min(self.depth, self._last_depth, _MARKS_MOST)
+            self._pieces.append(
+                ("\n" + between.rstrip()) * (min(self._breaks, 2) - 1) + "\n" + mark
+            )
         elif self._is_blank_due:
             self._pieces.append(" ")
         self._breaks = 0
+        self._last_depth = self.depth
         self._is_blank_due = False
         self._pieces.append(text)

@@ -6,6 +6,7 @@ held: processes are spawned (never forked: the daemon has threads), and large me
 """
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
@@ -50,10 +51,10 @@ class Nursery:
     async def parse(self, raw: bytes | Path, envelope_sender: str, directory: Path) -> InMail:
         """The message as it was understood; its files lie in `directory`. `envelope_sender` '' is the null one.
 
-        Raises OSError when the bytes can not be read from their path, nothing else.
+        Raises OSError when a file of ours can not be read or written (then later is another time), nothing else.
         """
-        handed = raw if isinstance(raw, bytes) else str(raw)
-        request = framed(Request(handed, envelope_sender, str(directory)))
+        content, path = (raw, None) if isinstance(raw, bytes) else (None, str(raw))
+        request = framed(Request(content, path, envelope_sender, str(directory)))
         async with self._room:
             found = await self._ask(request)
         if isinstance(found, InMail):
@@ -95,6 +96,8 @@ class Nursery:
         match answer:
             case Understood(mail):
                 return mail
+            case Fault(int(number)):
+                raise OSError(number, os.strerror(number))
             case Fault():
                 return Parse.FAILED
 

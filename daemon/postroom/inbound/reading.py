@@ -4,7 +4,7 @@ Limits count while reading: what goes over one makes the message `limited`, and 
 here asks the network or the clock; files go to the directory that is handed in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Final
 from postroom.core.inmail import InAttachment, InMail, Parse, Person, Report
 from postroom.core.message import DELIVERY_HEADER
 from postroom.inbound.automation import Signs, judge
-from postroom.inbound.bodytext import Body, read_body
+from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
 from postroom.inbound.defects import LIMITING, Defect
@@ -21,10 +21,10 @@ from postroom.inbound.encodedwords import decode_field
 from postroom.inbound.files import keep, keep_part
 from postroom.inbound.head import Head, read_head
 from postroom.inbound.messageids import find_id, read_ids
-from postroom.inbound.mimeparts import read_parts
+from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
-from postroom.inbound.reports import DELIVERY_MOST, is_receipt, is_report, read_report
+from postroom.inbound.reports import DELIVERY_MOST, READ_TYPES, is_receipt, is_report, read_report
 from postroom.inbound.transfer import read_content
 
 
@@ -48,6 +48,7 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
     )
     body = read_body(raw, parts.leaves, defects)
+    files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
     new_text, removed = find_new(text)
     return replace(
@@ -58,7 +59,7 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         new_text=new_text,
         removed=removed,
         html_file=_kept_html(body.html, directory),
-        attachments=tuple(_attachments(raw, body, directory, defects)),
+        attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
         dedupe=digest(parts.head, raw[parts.body :]),
     )
@@ -163,9 +164,9 @@ def _kept_html(html: str, directory: Path) -> InAttachment | None:
 
 
 def _attachments(
-    raw: bytes, body: Body, directory: Path, defects: set[Defect]
+    raw: bytes, files: Iterable[Part], directory: Path, defects: set[Defect]
 ) -> Iterator[InAttachment]:
-    for part in body.files:
+    for part in files:
         yield keep_part(directory, part, read_content(raw, part, defects))
 
 

@@ -32,16 +32,17 @@ _ORIGINAL_MOST: Final = 1024 * 1024  # where the fields of the original must sta
 
 _STATUS_TYPES: Final = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _FEEDBACK_TYPE: Final = "message/feedback-report"
-_ORIGINAL_TYPES: Final = frozenset(
+_HEADER_TYPES: Final = frozenset(
     {
-        "message/rfc822",
-        "message/global",
         "text/rfc822-headers",
+        "text/rfc822-header",
         "message/rfc822-headers",
         "message/global-headers",
     }
-    | {"text/rfc822-header", "text/rfc822"}
 )
+_ORIGINAL_TYPES: Final = _HEADER_TYPES | {"message/rfc822", "message/global", "text/rfc822"}
+# All of a report that is of use is in `Report`: these of its parts are no files.
+READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE}
 _BLOCKS: Final = re.compile(rb"(?:\r?\n[ \t]*){2,}")
 _STATUS: Final = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])")
 _LOOSE: Final = re.compile(rb"^(?:original|final)-recipient[ \t]*:", re.IGNORECASE | re.MULTILINE)

@@ -14,17 +14,18 @@ ANSWER_MOST: Final = 16 * 1024 * 1024  # far above what the reader's own limits 
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A message to read: its bytes, or the path at which they lie; and the directory for its files."""
+    """A message to read, its bytes or the path at which they lie; and the directory for its files."""
 
-    raw: bytes | str
+    raw: bytes | None
+    path: str | None
     envelope_sender: str
     directory: str
 
 
 class Fault(msgspec.Struct, frozen=True, tag=True):
-    """The reader failed; `kind` is the name of the exception."""
+    """The reader failed. With `errno` it was a file of ours that could not be read or written, and no fault of the mail."""
 
-    kind: str
+    errno: int | None
 
 
 class Understood(msgspec.Struct, frozen=True, tag=True):

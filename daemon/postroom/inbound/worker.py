@@ -8,6 +8,7 @@ ends it when a message takes too long (`nursery`).
 import resource
 import signal
 import sys
+from errno import EIO
 from pathlib import Path
 from typing import Final
 
@@ -48,10 +49,12 @@ def main() -> None:
 
 def _answer(request: Request) -> Answer:
     try:
-        raw = request.raw if isinstance(request.raw, bytes) else Path(request.raw).read_bytes()
-        return Understood(read_mail(raw, request.envelope_sender, Path(request.directory)))
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's mail can do ends here
-        return Fault(type(error).__name__)
+        raw = request.raw if request.path is None else Path(request.path).read_bytes()
+        return Understood(read_mail(raw or b"", request.envelope_sender, Path(request.directory)))
+    except OSError as error:
+        return Fault(error.errno or EIO)
+    except Exception:  # noqa: BLE001 - whatever a stranger's mail can do ends here
+        return Fault(None)
 
 
 def _limit(kind: int, most: int) -> None:
