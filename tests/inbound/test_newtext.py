@@ -78,6 +78,7 @@ KEPT = {
     "a list with a colon": "From: here\n\nto there it is far.\n",
     "two lines like a header": "Hello\nFrom: Berlin\nTo: Paris\nby train.\n",
     "only quoted": "> Is it resolved?\n",
+    "a quotation to begin with": "> Is it resolved?\n> Really?\n\nYes.\n",
     "only a header": "On Mon, 3 Jan 2022 at 10:00, Bob <b@x.example> wrote:\n\nIs it?\n",
     "D17 forwarded": "See below.\n\n---------- Forwarded message ---------\nFrom: Bob\nDate: Mon\nSubject: s\nTo: A\n\n> Is it?\n",
     "forwarded by Apple": "See below.\n\nBegin forwarded message:\n\nFrom: Bob\nDate: Mon\nSubject: s\nTo: A\n\nIs it?\n",

@@ -1,12 +1,23 @@
 """Messages as they come: charsets, damage, parts, names (CASES A), each a small one of our own."""
 
+import email
 import hashlib
+from email.message import Message
+from email.mime.application import MIMEApplication
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from email.policy import SMTP
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postroom.core.inmail import Parse, Person
+from postroom.inbound.mimeparts import read_parts
 from postroom.inbound.reading import TEXT_MOST, describe_unread
+from postroom.inbound.transfer import read_content
 from support.bombs import BOMBS
 from support.mails import read
 
@@ -474,3 +485,47 @@ def test_a_bomb_is_read_as_far_as_is_safe(name: str, tmp_path: Path) -> None:
     assert parsed.parse is (Parse.COMPLETE if name in WHOLE else Parse.LIMITED)
     assert parsed.defects or name in WHOLE
     assert describe_unread(raw, "").parse is Parse.FAILED
+
+
+TREES = st.recursive(
+    st.sampled_from(["plain", "html", "file", "message"]),
+    lambda inner: st.tuples(st.sampled_from(["mixed", "alternative", "related"]), st.lists(inner, min_size=1, max_size=4)),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def composed(tree: str | tuple[str, list]) -> Message:
+    """A message as the standard library writes it."""
+    match tree:
+        case "plain" | "html":
+            return MIMEText("words that count\n> and are quoted\n", tree)
+        case "file":
+            return MIMEApplication(bytes(range(256)), Name="a.bin")
+        case "message":
+            return MIMEMessage(MIMEText("not for the text\n"))
+        case (kind, parts):
+            return MIMEMultipart(kind, _subparts=[composed(one) for one in parts])
+    raise AssertionError
+
+
+@given(TREES)
+def test_an_honest_message_has_the_parts_that_the_standard_library_sees(
+    tree: str | tuple[str, list],
+) -> None:
+    raw = composed(tree).as_bytes(policy=SMTP)
+    ours = read_parts(raw)
+    theirs = [
+        one
+        for one in email.message_from_bytes(raw).walk()
+        if one.get_content_maintype() != "multipart"
+    ]
+    theirs = [
+        one
+        for at, one in enumerate(theirs)
+        if at == 0 or theirs[at - 1].get_content_type() != "message/rfc822"
+    ]
+    assert [one.type.value for one in ours.leaves] == [one.get_content_type() for one in theirs]
+    for mine, their in zip(ours.leaves, theirs, strict=True):
+        if not their.is_multipart():
+            assert read_content(raw, mine, set()) == their.get_payload(decode=True)
+    assert not ours.defects

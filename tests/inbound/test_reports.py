@@ -40,7 +40,7 @@ def test_a_report_says_what_became_of_each_recipient(tmp_path: Path) -> None:
     assert parsed.report == Report(
         recipients=(
             ReportedRecipient(
-                "alias@y.example", "failed", "5.2.1", "smtp; 550 5.2.1  disabled", "mx.x.example"
+                "alias@y.example", "failed", "5.2.1", "smtp; 550 5.2.1 disabled", "mx.x.example"
             ),
             ReportedRecipient("b@x.example", "delayed", "4.4.1", "X-Postfix; no answer", None),
         ),
@@ -77,6 +77,14 @@ DAMAGED = {
     "B11 another boundary": report(
         f"{MESSAGE}\n{FAILED}", head="Content-Type: multipart/report; report-type=delivery-status; boundary=c"
     ),
+    "B11 no type of content at all": report(f"{MESSAGE}\n{FAILED}", head="X-A: b"),
+    "in quoted text": (
+        "Subject: Delivery Status Notification\nContent-Transfer-Encoding: quoted-printable\n\n"
+        "Action: failed\nFinal-Recipient:=\n rfc822; a@x.example\nSt=\natus: 5.1.1\n"
+    ),
+    "an answer that is not folded": report(
+        f"{MESSAGE}\nDiagnostic-Code:\n550-mx.example: no\n550 such user\n{FAILED}"
+    ).replace("Diagnostic-Code:", "X-Code:"),
     "angle brackets": report(f"{MESSAGE}\n{FAILED.replace('a@x.example', '<a@x.example>')}"),
     "no type of address": report(f"{MESSAGE}\n{FAILED.replace('rfc822; ', '')}"),
     "base64": report("").replace(

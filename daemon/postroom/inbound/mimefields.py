@@ -34,7 +34,8 @@ def read_typed(raw: bytes | None, defects: set[Defect]) -> Typed:
     if raw is None:
         return Typed("", {})
     text = raw_text(raw, defects)
-    value = clean_token(text.partition(";")[0], TYPE_MOST).lower()
+    words = text.partition(";")[0].split()  # some leave the semicolon out
+    value = clean_token(words[0], TYPE_MOST).lower() if words else ""
     return Typed(value, _parameters(text, defects))
 
 

@@ -78,7 +78,7 @@ def find_new(text: str) -> tuple[str, tuple[Removed, ...]]:
     """What is new in the text, and the ranges that are not: in order, apart from each other."""
     forwarded = _FORWARDED.search(text)
     limit = len(text) if forwarded is None else forwarded.start()
-    quotes = list(_quotes(text, limit))
+    quotes = _quotes(text, limit)
     cut = _cut(text, limit, quotes)
     ranges = [one for one in quotes if one[0] < cut]
     if cut < limit:
@@ -101,18 +101,30 @@ def _without(text: str, removed: Sequence[Removed]) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _quotes(text: str, limit: int) -> Iterator[_Range]:
-    """Runs of lines with `>`, with the "On … wrote:" above each."""
+def _quotes(text: str, limit: int) -> list[_Range]:
+    """Runs of lines with `>`, with the "On … wrote:" above each.
+
+    A first run that nothing introduces is what the writer begins with: it stays.
+    """
+    runs = list(_runs(text, limit))
+    quotes = [(_introduced(text, start), end, RemovedWhy.QUOTE) for start, end in runs]
+    is_begun_with = bool(runs) and quotes[0][0] == runs[0][0] and not text[: runs[0][0]].strip()
+    return quotes[1:] if is_begun_with else quotes
+
+
+def _runs(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Lines with `>` and nothing but empty lines between them."""
     held: tuple[int, int] | None = None
     for found in _QUOTED.finditer(text, 0, limit):
-        if held is not None and not text[held[1] : found.start()].strip():
+        if held is None:
+            held = found.span()
+        elif text[held[1] : found.start()].strip():
+            yield held
+            held = found.span()
+        else:
             held = (held[0], found.end())
-            continue
-        if held is not None:
-            yield _introduced(text, held[0]), held[1], RemovedWhy.QUOTE
-        held = (found.start(), found.end())
     if held is not None:
-        yield _introduced(text, held[0]), held[1], RemovedWhy.QUOTE
+        yield held
 
 
 def _introduced(text: str, start: int) -> int:

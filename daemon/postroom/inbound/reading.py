@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from postroom.core.inmail import InAttachment, InMail, Parse, Person, Report
+from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
 from postroom.core.message import DELIVERY_HEADER
 from postroom.inbound.automation import Signs, judge
 from postroom.inbound.bodytext import read_body
@@ -47,6 +47,10 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     mail = describe(
         parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
     )
+    if report is None and mail.automation is AutomationKind.REPORT:
+        # It comes from where no person writes and is called a report: its fields may stand anywhere.
+        found = read_report(raw, parts, defects)
+        report = found if found.recipients else None
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
@@ -61,6 +65,7 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
+        report=report,
         dedupe=digest(parts.head, raw[parts.body :]),
     )
 

@@ -44,6 +44,8 @@ _ORIGINAL_TYPES: Final = _HEADER_TYPES | {"message/rfc822", "message/global", "t
 # All of a report that is of use is in `Report`: these of its parts are no files.
 READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE}
 _BLOCKS: Final = re.compile(rb"(?:\r?\n[ \t]*){2,}")
+_BLOCK_ABOVE: Final = 500  # octets of a block above the recipient's field
+_UNFOLDED: Final = re.compile(rb"\n(?![ \t]|[A-Za-z][A-Za-z0-9-]*[ \t]*:)")
 _STATUS: Final = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])")
 _LOOSE: Final = re.compile(rb"^(?:original|final)-recipient[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _LOOSE_ID: Final = re.compile(rb"^message-id[ \t]*:(.{0,998})", re.IGNORECASE | re.MULTILINE)
@@ -77,9 +79,8 @@ def read_report(raw: bytes, parts: Parts, defects: set[Defect]) -> Report:
             content = read_content(raw, part, defects)[:_READ_MOST]
             is_feedback = part.type.value == _FEEDBACK_TYPE
             recipients += _complaints(content) if is_feedback else _recipients(content)
-    body = raw[parts.body : parts.body + _READ_MOST]
     if not recipients:
-        recipients += _loose(body)
+        recipients += _found_in_text(raw, parts, defects)
     message_id, delivery = _original(raw, parts.leaves, defects)
     found_id = _LOOSE_ID.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
     found_delivery = _LOOSE_DELIVERY.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
@@ -99,10 +100,23 @@ def _is_told(part: Part) -> bool:
 
 def _recipients(content: bytes) -> Iterator[ReportedRecipient]:
     for block in _BLOCKS.split(content.strip())[: 2 * RECIPIENTS_MOST]:
-        head, _ = read_head(block + b"\n")
-        found = _recipient(head)
+        found = _recipient(block)
         if found is not None:
             yield found
+
+
+def _found_in_text(raw: bytes, parts: Parts, defects: set[Defect]) -> list[ReportedRecipient]:
+    """The recipients in the first text that names any; the last text is the body as it came."""
+    texts = (
+        read_content(raw, part, defects)[:_READ_MOST]
+        for part in parts.leaves
+        if part.type.value == "text/plain"
+    )
+    for text in (*texts, raw[parts.body : parts.body + _READ_MOST]):
+        found = list(_loose(text))
+        if found:
+            return found
+    return []
 
 
 def _loose(body: bytes) -> Iterator[ReportedRecipient]:
@@ -113,21 +127,17 @@ def _loose(body: bytes) -> Iterator[ReportedRecipient]:
             continue
         end = _BLOCKS.search(body, found.start())
         at = len(body) if end is None else end.start()
-        begin = max(
-            (
-                one.end()
-                for one in _BLOCKS.finditer(body, max(0, found.start() - 500), found.start())
-            ),
-            default=found.start(),
-        )
-        head, _ = read_head(body, begin, at)
-        one = _recipient(head)
+        nearest = max(0, found.start() - _BLOCK_ABOVE)
+        ends = [one.end() for one in _BLOCKS.finditer(body, nearest, found.start())]
+        one = _recipient(body[max(ends, default=found.start() if nearest else 0) : at])
         if one is not None:
             yield one
 
 
-def _recipient(head: Head) -> ReportedRecipient | None:
+def _recipient(block: bytes) -> ReportedRecipient | None:
     """One block; None when it is the one about the message, or about nothing."""
+    # Some write the relay's answer over several lines without folding it.
+    head, _ = read_head(_UNFOLDED.sub(b"\n ", block.lstrip()) + b"\n")
     names = [
         _typed(head, name)
         for name in ("original-recipient", "final-recipient", "x-actual-recipient")
@@ -179,7 +189,9 @@ def _delivery(value: bytes) -> str | None:
 
 def _field(head: Head, name: str, most: int) -> str | None:
     value = head.first(name)
-    return (clean_line(decode_field(value, set()), most) or None) if value else None
+    return (
+        (clean_line(" ".join(decode_field(value, set()).split()), most) or None) if value else None
+    )
 
 
 def _typed(head: Head, name: str) -> str | None:
