@@ -1,6 +1,7 @@
 """The documentation can not drift: what its tables hold is what there is, and what it names is there."""
 
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -9,10 +10,14 @@ from pathlib import Path
 import click
 import pytest
 
+from postroom.api.requests import JobRequest
 from postroom.cli.__main__ import root
-from postroom.cli.exits import Exit
+from postroom.cli.exits import MEANINGS, Exit
+from postroom.cli.meanings import GATES as WAITS
+from postroom.client.fields import JobFields
 from postroom.core.delivery import TRANSITIONS, DeliveryState
 from postroom.core.gates import GATES
+from postroom.core.jobfields import _FIELDS
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
 from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
@@ -27,6 +32,7 @@ DECISIONS = sorted((DOCS / "decisions").iterdir())
 
 ROW = re.compile(r"\| `([^`]+)` \| (.*) \|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+TYPED = re.compile(r"(?:`|^|/bin/|&& )postroom +([a-z][^`\n;|)]*)", re.MULTILINE)
 NAMED = re.compile(
     r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|ops|outbound|ports|service|store|systemd|tests)/"
     r"[\w/-]*\w(?:\.[a-z]\w*)*)"
@@ -137,7 +143,9 @@ def test_every_reason_code_is_in_the_manual_with_what_to_do() -> None:
 def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None:
     told = _table("operating.md", "gate")
     assert list(told) == [gate.name for gate in GATES]
-    assert {len(cells) for cells in told.values()} == {3}
+    assert {name: (cells[0], cells[2]) for name, cells in told.items()} == {
+        name: (one.because, one.to_do) for name, one in WAITS.items()
+    }
 
 
 def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:
@@ -145,13 +153,37 @@ def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:
     assert told == dict(_verbs(root))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_says_to_type_can_be_typed(page: Path) -> None:
+    for typed in TYPED.findall(page.read_text("utf-8")):
+        words = shlex.split(typed, comments=True)
+        command: click.Command = root
+        while isinstance(command, click.Group) and words and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        assert command is not root, typed
+        known = {name for option in command.params for name in option.opts} | {"--help"}
+        assert {word for word in words if word.startswith("-")} <= known, typed
+
+
 def test_every_exit_code_is_in_the_manual() -> None:
-    assert list(_table("operating.md", "exit code")) == [str(code.value) for code in Exit]
+    assert list(MEANINGS) == list(Exit)
+    assert _table("operating.md", "exit code") == {
+        str(code.value): [says] for code, says in MEANINGS.items()
+    }
 
 
 def test_every_type_of_event_is_in_the_description_of_the_api() -> None:
     types = {event_of(before, after) for before, ends in TRANSITIONS.items() for after in ends}
     assert set(_table("api.md", "event")) == types - {None}
+
+
+def test_every_field_of_a_job_is_described_by_all_who_tell_of_it() -> None:
+    table = _read("api.md").partition("\n| field | what it is |\n")[2].partition("\n\n")[0]
+    firsts = [row.split(" | ")[0] for row in table.splitlines()[1:]]
+    told = {name for first in firsts for name in re.findall(r"`(\w+)`", first)}
+    assert told == set(_FIELDS)
+    assert set(JobRequest.__struct_fields__) == set(_FIELDS)
+    assert {"mailbox_id", "to", "subject", "text", *JobFields.__annotations__} == set(_FIELDS)
 
 
 def test_every_state_is_explained() -> None:

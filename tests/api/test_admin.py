@@ -9,8 +9,9 @@ from postroom.api.routes.attachments import clean_filename
 from postroom.core.mailbox import Lane
 from postroom.core.record import EventRecord, MailboxRecord
 from postroom.ports.loop import BreakerView
-from support.api_fakes import EVENT, NOW
+from support.api_fakes import EVENT
 from support.api_server import UID, Api
+from support.records import NOW
 
 
 # -- suppressions
@@ -34,7 +35,9 @@ async def test_an_address_is_suppressed_listed_and_freed(api: Api) -> None:
 
 
 async def test_an_address_can_be_suppressed_for_all_mailboxes(api: Api) -> None:
-    said = await api.post("/suppressions", {"address": "gone@example.com"})
+    said = await api.post(
+        "/suppressions", {"mailbox_id": None, "address": "gone@example.com", "reason": None}
+    )
     assert said.json["mailbox_id"] is None
 
 

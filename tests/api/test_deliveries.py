@@ -8,8 +8,8 @@ from postroom.core.reason import ReasonCode
 from postroom.core.record import HistoryRow
 from postroom.core.reply import Stage
 from postroom.ports.desk import DeliveryFilter, Verdict
-from support.api_fakes import NOW, delivery, job
 from support.api_server import Api
+from support.records import NOW, delivery, job
 
 
 S = DeliveryState

@@ -21,8 +21,8 @@ from postroom.api.routing import Table
 from postroom.core.job import Job
 from postroom.core.jobrequest import read_request
 from postroom.ports.submitting import RefusalCode
-from support.api_fakes import NOW
 from support.api_server import Api
+from support.records import NOW
 
 
 DOCUMENT = msgspec.json.decode(describe(ROUTES, "1.2.3"))

@@ -14,8 +14,8 @@ import pytest
 
 from postroom.api.server import ApiServer
 from postroom.core.delivery import DeliveryState
-from support.api_fakes import delivery, job
 from support.api_server import fake_parts
+from support.records import delivery, job
 
 
 CHECKS = (

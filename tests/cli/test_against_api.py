@@ -10,8 +10,8 @@ import pytest
 from postroom.cli.__main__ import main
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
-from support.api_fakes import delivery, job
 from support.api_server import Api, running
+from support.records import delivery, job
 
 
 JOB = encode_id(Kind.JOB, 1)

@@ -12,7 +12,8 @@ import click
 import pytest
 
 from postroom.cli.__main__ import main, root
-from support.cli_daemon import JOB, brief, page, teach
+from postroom.cli.exits import MEANINGS
+from support.cli_daemon import ENDED, EXPLAINED, JOB, brief, page, teach
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
 
 
@@ -117,6 +118,23 @@ def test_every_verb_explains_itself(
     assert len(out.splitlines()) > 4
 
 
+@pytest.mark.parametrize("path", list(_commands(root, ())), ids=lambda path: " ".join(path) or "-")
+def test_every_option_says_what_it_is_for(path: tuple[str, ...]) -> None:
+    command: click.Command = root
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not one.help] == []
+    assert command is root or not command.get_short_help_str(66).endswith("...")
+
+
+def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    told = capsys.readouterr().out
+    assert [code for code, says in MEANINGS.items() if f"{code:7}  {says}\n" not in told] == []
+
+
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = "run demo send status jobs show cancel retry resolve explain dead-letters events mailboxes suppressions stats config"
     assert set(root.commands) == set(verbs.split())
@@ -171,11 +189,7 @@ def test_a_job_of_which_only_its_key_is_left_exits_with_how_it_ended(daemon: Fak
 
 
 REFUSALS: list[tuple[str, Say, int]] = [
-    (
-        "wrong field",
-        problem(422, "invalid", "2 faults", errors=[{"pointer": "/to/0", "detail": "bad"}]),
-        65,
-    ),
+    ("wrong field", problem(422, "invalid", "?", errors=[{"pointer": "/x", "detail": "?"}]), 65),
     (
         "no such mailbox",
         problem(422, "unknown_mailbox", "?", errors=[{"pointer": "/mailbox_id", "detail": "?"}]),
@@ -206,9 +220,59 @@ def test_a_refusal_says_what_why_and_what_to_do(
     assert said.out == ""
     assert said.err.startswith("postroom: ")
     if answer.status >= 400:
-        assert "What to do: Do it otherwise." in said.err
-        for error in answer.body.get("errors", []):
-            assert f"  {error['pointer']}: {error['detail']}" in said.err
+        assert "What to do: " in said.err
+
+
+FAULTS = [
+    ("/to/1", "Bad.", "--to: Bad."),
+    ("/mailbox_id", "Unknown.", "--mailbox: Unknown."),
+    ("/attachments/0/path", "No such file.", "attachment 1: No such file."),
+    ("/filter/reason_code", "No such word.", "--reason: No such word."),
+    ("/address", "Bad.", "Bad."),
+]
+
+
+@pytest.mark.parametrize(("pointer", "detail", "told"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_what_is_wrong_is_said_once_in_the_words_of_the_command_line(
+    pointer: str, detail: str, told: str, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    errors = [{"pointer": pointer, "detail": detail}]
+    daemon.on("POST /v1/jobs", problem(422, "invalid_job", f"{pointer}: {detail}", errors=errors))
+    main(SEND)
+    assert capsys.readouterr().err == f"postroom: {told} (invalid_job)\n"
+
+
+def test_of_several_faults_each_has_a_line(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    errors = [{"pointer": pointer, "detail": detail} for pointer, detail, _ in FAULTS]
+    daemon.on(
+        "POST /v1/jobs",
+        problem(422, "invalid_job", "?", title="The job has faults", errors=errors),
+    )
+    main(SEND)
+    told = [f"  {line}" for *_, line in FAULTS]
+    expected = ["postroom: The job has faults: (invalid_job)", *told]
+    assert capsys.readouterr().err.splitlines() == expected
+
+
+def test_a_key_that_is_taken_says_by_which_job(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("POST /v1/jobs", problem(422, "idempotency_key_reuse", "Taken.", job_id="job_7"))
+    main([*SEND, "--key", "k"])
+    assert "  It belongs to job_7: postroom show job_7\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--attach", "--text-file", "--html-file"])
+def test_a_file_that_can_not_be_read_exits_66(
+    option: str, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SEND, option, "/nonexistent"]) == 66
+    said = capsys.readouterr().err
+    assert option in said
+    assert "/nonexistent" in said
+    assert daemon.asked == []
 
 
 @pytest.mark.parametrize(
@@ -218,7 +282,6 @@ def test_a_refusal_says_what_why_and_what_to_do(
         ["send", "--mailbox", "support", "--subject", "x", "--text", "y", "--text-file", "-"],
         [*SEND, "--send-at", "tomorrow"],
         [*SEND, "--header", "no colon"],
-        [*SEND, "--attach", "/nonexistent"],
         ["retry"],
         ["retry", "dlv_3", "--mailbox", "support"],
         ["resolve", "dlv_3"],
@@ -286,6 +349,16 @@ def test_the_text_may_come_from_standard_input(
     assert daemon.asked[0].json["text"] == "Grüße\n"
 
 
+def test_a_mail_without_any_text_is_not_sent(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under cron and systemd standard input is /dev/null."""
+    monkeypatch.setattr(sys, "stdin", Stdin(b""))
+    assert main(SEND[:-2]) == 64
+    assert "There is no text" in capsys.readouterr().err
+    assert daemon.asked == []
+
+
 def test_text_that_is_not_utf8_is_refused_here(
     daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +380,22 @@ def test_the_message_itself_is_written_as_it_is(
 ) -> None:
     assert main(["show", "dlv_3", "--raw"]) == 0
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
+
+
+def test_people_and_attachments_are_shown_as_one_would_type_them(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = {
+        "to": ["ann@example.com", {"address": "bob@example.com", "name": "Bob B"}],
+        "cc": [{"address": "eve@example.com"}],
+        "attachments": [{"ref": "att_1"}, {"path": "/srv/a.pdf", "filename": "Report.pdf"}],
+    }
+    daemon.on("GET /v1/jobs/job_1", job("sent", request=request))
+    assert main(["show", "job_1"]) == 0
+    out = capsys.readouterr().out
+    assert "ann@example.com, Bob B <bob@example.com>\n" in out
+    assert "  eve@example.com\n" in out
+    assert "att_1, /srv/a.pdf as Report.pdf\n" in out
 
 
 def test_no_dead_letters_is_no_news(daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]) -> None:
@@ -335,6 +424,88 @@ def test_what_is_done_to_many_is_asked_about_first(
     assert "retry 4 deliveries?" in capsys.readouterr().err
     assert main(["retry", "--mailbox", "support", "--dry-run", "--limit", "2"]) == 0
     assert daemon.asked[-1].json == {**asked.json, "limit": 2}
+
+
+def test_where_nobody_can_be_asked_it_says_how_to_go_on(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b""))
+    assert main(["retry", "--mailbox", "support"]) == 64
+    assert "--yes" in capsys.readouterr().err
+    assert len(daemon.asked) == 1
+
+
+def test_what_was_left_alone_is_said(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("POST /v1/deliveries/retry", {"matched": 8, "done": 0})
+    assert main(["retry", "--state", "sent", "--yes"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "8 matched, 0 done\n"
+    assert "Left alone: what is not failed" in said.err
+
+
+def test_what_has_ended_is_explained_by_how_it_ended(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("GET /v1/deliveries/dlv_3/explain", ENDED)
+    assert main(["explain", "dlv_3"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("dlv_3  failed: it waits for nothing\n")
+    assert "550 5.1.1" in said.out
+    assert "recipient.unknown  The relay knows no such recipient." in said.err
+
+
+def test_a_gate_is_shown_once_for_all_that_wait_at_it(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("GET /v1/jobs/job_1", job("retry_scheduled", "retry_scheduled"))
+    for number in range(2):
+        explained = {**EXPLAINED, "delivery_id": f"dlv_{number}"}
+        daemon.on(f"GET /v1/deliveries/dlv_{number}/explain", explained)
+    main(["explain", "job_1"])
+    out = capsys.readouterr().out
+    assert out.count("waits for backoff") == 2
+    assert out.count("GATE") == 1
+
+
+@pytest.mark.parametrize(
+    ("mailbox", "added", "removed"),
+    [
+        ([], "Nothing is sent to x@example.com any more.", "for all mailboxes."),
+        (
+            ["--mailbox", "news"],
+            "Nothing is sent to x@example.com from news any more.",
+            "for news.",
+        ),
+    ],
+    ids=["all", "one"],
+)
+def test_a_suppression_says_for_which_mailbox_it_is(
+    mailbox: list[str],
+    added: str,
+    removed: str,
+    daemon: FakeDaemon,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["suppressions", "add", "x@example.com", *mailbox])
+    assert capsys.readouterr().out == f"{added}\n"
+    main(["suppressions", "remove", "x@example.com", *mailbox])
+    assert capsys.readouterr().out.endswith(f"{removed}\n")
+    daemon.on("DELETE /v1/suppressions", problem(404, "not_found", "?"))
+    assert main(["suppressions", "remove", "x@example.com", *mailbox]) == 69
+    assert "is not suppressed" in capsys.readouterr().err
+
+
+def test_a_mailbox_that_is_not_blocked_has_no_probe_to_wait_for(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A closed breaker has one for a moment after each fault."""
+    redial = {"state": "closed", "reason": None, "probe_at": "2026-11-30T07:00:00.250000Z"}
+    box = {"id": "a", "address": "a@example.com", "relay": "main", "state": "active"}
+    daemon.on("GET /v1/mailboxes", {"items": [{**box, "relay_breaker": redial}]})
+    main(["mailboxes"])
+    assert "PROBE" not in capsys.readouterr().out
 
 
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [

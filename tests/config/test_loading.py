@@ -1,6 +1,7 @@
 """Settings: what loads, what does not, and that all of it is said at once."""
 
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -145,6 +146,20 @@ def test_mailboxes_stand_beside_the_file_and_share_its_relays(tmp_path: Path) ->
     assert set(load(path, {}).mailboxes) == {"support", "more"}
 
 
+def test_what_an_editor_leaves_beside_a_mailbox_is_not_read(tmp_path: Path) -> None:
+    path = write_settings(tmp_path, MAILBOX, **{".#sales": "half ["})
+    (tmp_path / "mailboxes.d" / "sales.toml~").write_text("half [", "utf-8")
+    assert list(load(path, {}).mailboxes) == ["support"]
+
+
+def test_mailboxes_that_can_not_be_listed_are_not_taken_for_none(tmp_path: Path) -> None:
+    path = write_settings(tmp_path, MAILBOX)
+    (tmp_path / "mailboxes.d").write_text("", "utf-8")
+    (problem,) = problems_of(path)
+    assert (problem.file, problem.key) == (str(tmp_path / "mailboxes.d"), "")
+    assert "can not be read" in problem.wrong
+
+
 def test_a_relative_path_starts_at_the_folder_of_its_file(tmp_path: Path) -> None:
     text = '[daemon]\nstate_dir = "../state"\n[api]\nsocket = "run/api.sock"\n'
     settings = load_text(tmp_path, text)
@@ -246,11 +261,15 @@ WRONG = {
     "a cap below the first wait": (_mailbox("retry = { first_s = 9, cap_s = 8 }"), "mailbox.support.retry.cap_s", ""),
     "a factor below one": (_mailbox("retry = { factor = 0.5 }"), "mailbox.support.retry.factor", ""),
     "a domain that is none": (_mailbox("domain_pace = { 'a b' = {} }"), "mailbox.support.domain_pace.a b", ""),
+    "a domain twice": (_mailbox("domain_pace = { 'a.test' = {}, 'A.Test' = {} }"), "mailbox.support.domain_pace.A.Test", "twice"),
     "an unknown domain pace": (_mailbox("domain_pace = { 'a.test' = { per_day = 1 } }"), "mailbox.support.domain_pace.a.test.per_day", ""),
     "a list entry that is none": (_mailbox("recipients_deny = ['a b']"), "mailbox.support.recipients_deny", "'a b'"),
     "a list of numbers": (_mailbox("recipients_allow = [1]"), "mailbox.support.recipients_allow", ""),
     "a divert with a name": (_mailbox("divert_to = 'A <a@b.test>'"), "mailbox.support.divert_to", ""),
     "every file there is": (_mailbox("attachment_roots = ['/']"), "mailbox.support.attachment_roots", ""),
+    "a root without a name": (_mailbox("attachment_roots = ['']"), "mailbox.support.attachment_roots", "empty"),
+    "a pace slower than any clock": (_relay("pace = { per_second = 1e-320 }"), "relay.r.pace.per_second", "more than 0"),
+    "a wait of nothing": (_mailbox("retry = { first_s = 1e-320 }"), "mailbox.support.retry.first_s", "more than 0"),
     "resending, which comes later": (_mailbox("on_uncertain = { policy = 'resend' }"), "mailbox.support.on_uncertain", "later"),
     "assuming, which comes later": (_mailbox("on_uncertain = 'assume_sent'"), "mailbox.support.on_uncertain", "later"),
     "replies, which come later": (_mailbox("reply_address = 'r-{token}@e.test'"), "mailbox.support.reply_address", "later"),
@@ -303,3 +322,26 @@ def test_the_real_environment_is_used_where_none_is_given(
     monkeypatch.setitem(os.environ, "P", "hunter2")
     path = write_settings(tmp_path, _relay(_LOGIN + "password = 'env:P'"))
     assert load(path).relays["r"].password == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "it is not a file"),
+        (Path.mkdir, "Is a directory"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is not a file"),
+        (lambda path: path.write_bytes(b"#" * (16 << 20) + b"\n"), "too large"),
+    ],
+    ids=["a pipe", "a folder", "a device", "a huge file"],
+)
+@pytest.mark.parametrize("name", ["postroom.toml", "mailboxes.d/more.toml"])
+def test_what_is_no_settings_file_is_said_and_not_waited_for(
+    tmp_path: Path, name: str, make: Callable[[Path], object], said: str
+) -> None:
+    main = write_settings(tmp_path, MAILBOX, other="")
+    path = tmp_path / name
+    path.unlink(missing_ok=True)
+    make(path)
+    (problem,) = problems_of(main)
+    assert problem.file == str(path)
+    assert said in problem.wrong

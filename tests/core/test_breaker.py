@@ -58,7 +58,7 @@ def test_five_faults_in_a_row_open_it_for_30_seconds() -> None:
     opened = after_faults(5)
     assert opened.state is BreakerState.OPEN
     assert opened.reason is R.RELAY_UNREACHABLE
-    assert opened.opened_at == at()
+    assert (opened.opened_at, opened.faults_in_row) == (at(), 5)
     assert wait_of(opened) == 30
 
 

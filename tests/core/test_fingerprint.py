@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from postroom.core.fingerprint import (
     attachment_specs,
     key_hash,
+    other_spelling,
     request_hash,
     same_attachments,
 )
 from postroom.core.job import OnDuplicate
+from postroom.core.mailbox import AutoSubmitted
 from support.mail import job
 
 
@@ -44,6 +46,15 @@ SAME: dict[str, dict[str, object]] = {
             {"ref": "att_1"},
         ]
     },
+    "an attachment's name and type spelled out": {
+        "attachments": [
+            {"path": "/srv/a", "filename": "a", "content_type": "application/octet-stream"},
+            {"ref": "att_1"},
+        ]
+    },
+    "a file elsewhere and uploaded again": {
+        "attachments": [{"path": "/elsewhere/a"}, {"ref": "att_2"}],
+    },
     "another key": {"idempotency_key": "other"},
     "another trace": {"trace_id": "other"},
 }
@@ -61,6 +72,13 @@ OTHER: dict[str, dict[str, object]] = {
     "a header's value": {"headers": {"X-A": "1", "X-B": "3"}},
     "metadata": {"metadata": {"a": "1"}},
     "attachments in another order": {"attachments": [{"ref": "att_1"}, {"path": "/srv/a"}]},
+    "an attachment's name": {
+        "attachments": [{"path": "/srv/a"}, {"ref": "att_1", "filename": "b"}]
+    },
+    "a file of another name": {"attachments": [{"path": "/srv/b"}, {"ref": "att_1"}]},
+    "an attachment's type": {
+        "attachments": [{"path": "/srv/a", "content_type": "text/csv"}, {"ref": "att_1"}]
+    },
     "a pin": {"attachments": [{"path": "/srv/a", "pin": True}, {"ref": "att_1"}]},
     "send_at": {"send_at": "2027-01-01T00:00:00Z"},
     "not_after": {"not_after": "2027-01-01T00:00:00Z"},
@@ -88,6 +106,29 @@ def test_a_merge_leaves_out_recipients_only() -> None:
     assert request_hash(few, MERGE) != request_hash(few, REPLAY)
 
 
+def test_a_merge_keeps_the_paths_of_files_since_it_does_not_look_into_them() -> None:
+    august, september, uploaded, again = (
+        request_hash(job(on_duplicate="merge", attachments=[one]), MERGE)
+        for one in (
+            {"path": "/srv/08/sales.csv"},
+            {"path": "/srv/09/sales.csv"},
+            {"ref": "att_1"},
+            {"ref": "att_2"},
+        )
+    )
+    assert august != september
+    assert uploaded == again
+
+
+@pytest.mark.parametrize("default", [AutoSubmitted.AUTO_GENERATED, AutoSubmitted.NO])
+def test_the_mailboxs_default_can_be_spelled_out_or_left_out(default: AutoSubmitted) -> None:
+    silent, spelled = job(), job(auto_submitted=default.value)
+    assert request_hash(other_spelling(silent, default), REPLAY) == request_hash(spelled, REPLAY)
+    assert request_hash(other_spelling(spelled, default), REPLAY) == request_hash(silent, REPLAY)
+    other = job(auto_submitted="auto-replied")
+    assert other_spelling(other, default) is other
+
+
 def test_hashes_stay_what_they_are() -> None:
     """An upgrade must not break an honest retry: when this fails, HASH_VERSION and the old form are needed."""
     found = job(
@@ -95,11 +136,11 @@ def test_hashes_stay_what_they_are() -> None:
     )
     assert (
         request_hash(found, REPLAY).hex()
-        == "e99471640308fb6446f04f11e42de00f0772fd0859705eca951c76f4670c9df0"
+        == "7d4e43546fbe63c1051f552ef78b087a7cfc43a99cb4bca4e357f24d8a491cdf"
     )
     assert (
         request_hash(found, MERGE).hex()
-        == "75f18b71bb95aeeccf9795f42f538d1614b4d32b71c532972c71a73bf174dafa"
+        == "c9fdf564937b5e1937cdae79ff8eb8c31096441b764a47ffe4c4191bd41232ce"
     )
     assert (
         key_hash("sales-report-2026-09").hex()
@@ -174,6 +215,8 @@ def test_attachments_are_compared_by_content_where_it_can_be_read(
 
 
 def test_other_attachments_are_other() -> None:
-    assert not same_attachments([({"path": "/a"}, None)], [({"path": "/b"}, None)])
+    assert not same_attachments([({"path": "/a"}, "d1")], [({"path": "/b"}, None)])
+    assert not same_attachments([({"ref": "att_1"}, "d1")], [({"ref": "att_2"}, None)])
+    assert same_attachments([({"ref": "att_1"}, "d1")], [({"path": "/b"}, "d1")])
     assert not same_attachments([({"path": "/a"}, None)], [])
     assert same_attachments([], [])

@@ -185,6 +185,7 @@ def test_a_stored_rate_goes_on_after_a_restart_but_never_beyond_its_own_maximum(
         pytest.param(10, 0.1, 9, 8, id="a tenth of ten is one, for high alone"),
         pytest.param(19, 0.1, 18, 16, id="the reserve is rounded down, bulk's part up"),
         pytest.param(3, 0.1, 3, 3, id="a small cap has no reserve"),
+        pytest.param(50, 0.58, 21, 21, id="decimals are meant as they are written"),
         pytest.param(1, 0.1, 1, 1, id="a cap of one is for anyone"),
         pytest.param(10, 1.0, 1, 1, id="every share is at least one"),
         pytest.param(10, 0.0, 10, 8, id="no reserve"),
@@ -197,7 +198,7 @@ def test_each_lane_has_its_part_of_a_day(
     shares = LaneShares(reserve_high=reserve_high)
     for lane, expected in ((Lane.HIGH, limit), (Lane.STANDARD, standard), (Lane.BULK, bulk)):
         limited = meter(Pace(per_day=limit))
-        assert len(starts(limited, lane, list(range(50)), shares)) == expected
+        assert len(starts(limited, lane, list(range(60)), shares)) == expected
 
 
 def test_standard_and_bulk_together_leave_the_reserve_to_high() -> None:

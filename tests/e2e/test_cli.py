@@ -110,8 +110,8 @@ def test_a_suppressed_address_gets_nothing(daemon: RealDaemon) -> None:
 def test_what_is_wrong_is_said_with_where(daemon: RealDaemon) -> None:
     wrong = daemon.cli(*SEND, "--to", "not an address", "--header", "Bcc: x@a.example")
     assert wrong.code == 65, wrong
-    assert "/to/0" in wrong.err
-    assert "/headers" in wrong.err
+    assert "--to: " in wrong.err
+    assert "--header: " in wrong.err
     nobody = daemon.cli(
         "send", "--mailbox", "nobody", "--to", "a@a.example", "--subject", "x", "--text", "y"
     )
@@ -177,5 +177,5 @@ def test_many_can_be_acted_on_at_once(daemon: RealDaemon) -> None:
     ]
     assert [result["status"] for result in daemon.client.batch(jobs)] == [202] * 3
     dry = daemon.cli("cancel", "--domain", "bulk.example", "--dry-run")
-    assert dry.out == "3 matched, 0 done\n", dry
+    assert dry.out == "3 matched\n", dry
     assert daemon.cli("cancel", "--domain", "bulk.example", "--yes").out == "3 matched, 3 done\n"

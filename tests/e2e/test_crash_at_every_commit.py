@@ -281,3 +281,25 @@ async def test_a_second_daemon_ends_with_75_and_the_first_goes_on(
         assert await house.end(second) == os.EX_TEMPFAIL
         job = await house.post(**JOB)
         assert await house.settled(job["id"]) == {WHO: "sent"}
+
+
+async def test_a_signal_that_does_not_say_stop_ends_nothing_and_leaves_no_doubt(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    hold = Hold()
+    async with ScriptedRelay() as relay, house_in(tmp_path, relay.port, nursery) as house:
+        relay.on("dot", hold, Default(), times=1)
+        pid = await house.start()
+        job = await house.post(**JOB)
+        await relay.until(lambda: relay.copies(WHO) == 1)
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            os.kill(pid, number)
+            await house.until(lambda name=number.name: _is_logged(house, name))
+        hold.release()
+        assert await house.settled(job["id"]) == {WHO: "sent"}
+        assert await house.stop(pid) == 0
+
+
+async def _is_logged(house: House, name: str) -> bool:
+    assert house.alive
+    return f'"signal": "{name}"' in house.log

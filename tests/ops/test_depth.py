@@ -10,7 +10,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.record import JobRecord
 from postroom.ops.depth import Depth, Settled
 from postroom.ports.changes import JobChanged, RowsGone, StateMoved
-from support.desk_records import delivery_record, job_record
+from support.records import delivery, job
 
 
 S = DeliveryState
@@ -82,7 +82,7 @@ class OneJob:
         self.looked.set()
         if number != 1:
             return None
-        return job_record(1, tuple(delivery_record(n, s) for n, s in enumerate(self.states)))
+        return job(1, *(delivery(n, s) for n, s in enumerate(self.states)))
 
 
 async def test_a_settled_job_is_answered_at_once() -> None:

@@ -10,6 +10,7 @@ from postroom.outbound.dialogue import Connection, transact
 from postroom.outbound.timeouts import Timeouts
 from postroom.outbound.wire import Wire
 from postroom.ports.relay import Dialogue, Envelope
+from support.clock import settle
 
 
 class FakeTransport:
@@ -65,6 +66,14 @@ class Attempt:
         self.is_asked = False
         self._content = content
 
+    async def open(self, group: asyncio.TaskGroup) -> asyncio.Task[Dialogue]:
+        """Run as far as the relay's word that the content may come leads."""
+        running = group.create_task(self.run())
+        await settle()
+        self.wire.data_received(b"250 ok\r\n250 ok\r\n354 go\r\n")
+        await settle()
+        return running
+
     async def run(self) -> Dialogue:
         connection = Connection(self.wire, Offer(has_pipelining=True))
         envelope = Envelope("a@a.example", "b@b.example", "", len(self._content))
@@ -82,14 +91,6 @@ class Attempt:
         return await self.mark
 
 
-async def settle() -> None:
-    """Let the loop go round until what can happen has happened."""
-    for _ in range(20):
-        turn = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_soon(turn.set_result, None)
-        await turn
-
-
 BIG, SMALL = b"x" * 70 + b"\r\n", b"hello\r\n"
 
 
@@ -98,10 +99,7 @@ async def test_the_mark_of_a_big_mail_waits_until_all_of_it_has_left(lines: int)
     attempt = Attempt(BIG * lines)
     transport = attempt.transport
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(attempt.run())
-        await settle()
-        attempt.wire.data_received(b"250 ok\r\n250 ok\r\n354 go\r\n")
-        await settle()
+        running = await attempt.open(group)
         while not transport.written.endswith(BIG * 2) or transport.written.count(BIG) < lines:
             transport.take(transport.waiting)
             await settle()
@@ -122,10 +120,7 @@ async def test_the_mark_of_a_big_mail_waits_until_all_of_it_has_left(lines: int)
 async def test_the_mark_of_a_small_mail_does_not_wait() -> None:
     attempt = Attempt(SMALL)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(attempt.run())
-        await settle()
-        attempt.wire.data_received(b"250 ok\r\n250 ok\r\n354 go\r\n")
-        await settle()
+        running = await attempt.open(group)
         assert attempt.is_asked
         assert attempt.transport.waiting > len(SMALL)
         attempt.mark.set_result(True)
@@ -137,10 +132,7 @@ async def test_the_mark_of_a_small_mail_does_not_wait() -> None:
 async def test_a_refusal_while_the_mark_is_made_is_the_outcome() -> None:
     attempt = Attempt(SMALL)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(attempt.run())
-        await settle()
-        attempt.wire.data_received(b"250 ok\r\n250 ok\r\n354 go\r\n")
-        await settle()
+        running = await attempt.open(group)
         attempt.wire.data_received(b"451 4.3.0 out of disk\r\n")
         await settle()
         attempt.mark.set_result(True)
@@ -154,10 +146,7 @@ async def test_a_refusal_while_the_mark_is_made_is_the_outcome() -> None:
 async def test_a_transport_that_is_closing_gets_no_terminator() -> None:
     attempt = Attempt(SMALL)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(attempt.run())
-        await settle()
-        attempt.wire.data_received(b"250 ok\r\n250 ok\r\n354 go\r\n")
-        await settle()
+        running = await attempt.open(group)
         attempt.transport.is_aborted = True  # a write failed; the protocol is told a step later
         attempt.mark.set_result(True)
         ended = await running

@@ -1,6 +1,8 @@
 """Connections to a relay are used again, and let go in time."""
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -337,4 +339,20 @@ async def test_content_that_fails_drops_the_connection_and_closes_its_source() -
         await relay.until(lambda: not relay.connections[0].is_open)
         assert was_closed.is_set()
         assert relay.copies("b@b.example") == 0
+        await pool.close()
+
+
+async def test_a_host_without_a_socket_left_is_a_fault_and_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async with ScriptedRelay() as relay:
+        pool = make_pool(relay)
+        with monkeypatch.context() as patched:
+            patched.setattr("postroom.outbound.relay.socket.socket", make)
+            with pytest.raises(RelayFault, match="Too many open files"):
+                await pool.borrow()
+        assert (await send(pool)).is_dotted
         await pool.close()

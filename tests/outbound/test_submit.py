@@ -91,7 +91,26 @@ async def test_names_are_minted_for_a_job_that_brings_none() -> None:
     first, second = taken(await desk.post()), taken(await desk.post())
     assert first.idempotency_key != second.idempotency_key
     assert len(first.trace_id) == 32
-    assert desk.intake.keys == {}
+
+
+async def test_a_minted_key_stands_for_its_job_as_any_other() -> None:
+    """The caller has it from the 202, and may have got no further with it."""
+    desk = Desk()
+    first = taken(await desk.post())
+    again = await desk.post(idempotency_key=first.idempotency_key)
+    assert again == Repeated(first.number, is_expired=False, duplicates_dropped=0)
+    other = refused(await desk.post(idempotency_key=first.idempotency_key, text="x"))
+    assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
+
+
+async def test_a_default_of_the_mailbox_can_be_spelled_out() -> None:
+    desk = Desk()
+    first = taken(await desk.post(idempotency_key="k"))
+    again = await desk.post(idempotency_key="k", auto_submitted="auto-generated")
+    assert isinstance(again, Repeated)
+    assert again.number == first.number
+    other = refused(await desk.post(idempotency_key="k", auto_submitted="no"))
+    assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
 
 
 async def test_headers_name_the_key_and_the_trace() -> None:
@@ -398,6 +417,28 @@ async def test_attachments_are_attached() -> None:
     }
 
 
+@pytest.mark.parametrize("on_duplicate", ["replay", "merge"])
+async def test_a_file_that_is_uploaded_again_is_the_same_attachment(on_duplicate: str) -> None:
+    """Who got no answer uploads and posts again from the start."""
+    desk = Desk()
+    for ref, content in (("att_1", b"report"), ("att_2", b"report"), ("att_3", b"another")):
+        desk.spool.stage(ref, content, "report.pdf", "application/pdf")
+    job: dict[str, object] = {
+        "idempotency_key": "k",
+        "copies": "individual",
+        "on_duplicate": on_duplicate,
+    }
+    first = taken(await desk.post(**job, attachments=[{"ref": "att_1"}]))
+    again = await desk.post(**job, attachments=[{"ref": "att_2"}])
+    assert isinstance(again, Repeated)
+    assert again.number == first.number
+    del desk.spool.staged["att_1"]
+    assert isinstance(await desk.post(**job, attachments=[{"ref": "att_1"}]), Repeated)
+    if on_duplicate == "replay":
+        other = refused(await desk.post(**job, attachments=[{"ref": "att_3"}]))
+        assert other.code is RefusalCode.IDEMPOTENCY_KEY_REUSE
+
+
 async def test_attachments_over_the_mailboxes_limit_are_refused() -> None:
     desk = Desk()
     desk.set(limits=Limits(attachment_bytes=5))
@@ -477,6 +518,16 @@ async def test_an_hour_takes_so_many() -> None:
     assert isinstance(await desk.post(), Refused)
 
 
+@pytest.mark.parametrize("limits", [Limits(queued=2), Limits(accepted_per_hour=2)], ids=str)
+async def test_a_job_that_never_finds_room_is_wrong_and_not_early(limits: Limits) -> None:
+    desk = Desk()
+    desk.set(limits=limits)
+    result = refused(await desk.post(to=["a@x.example", "b@x.example", "c@x.example"]))
+    assert (result.kind, result.retry_after_s) == (RefusalKind.WRONG, None)
+    assert [one.pointer for one in result.problems] == ["/to"]
+    taken(await desk.post(to=["a@x.example", "b@x.example"]))
+
+
 async def test_a_replay_counts_for_no_limit() -> None:
     desk = Desk()
     desk.set(limits=Limits(accepted_per_hour=2))
@@ -499,8 +550,33 @@ async def test_a_mailbox_that_diverts_sends_elsewhere_and_says_from_whom() -> No
     assert b"bob@" not in deliveries[0].head
 
 
+async def test_whatever_is_wrong_in_store_and_files_is_said_with_the_rest() -> None:
+    desk = Desk()
+    fields: dict[str, object] = {
+        "thread_id": "thr_0000000000001",
+        "attachments": [{"ref": "att_1"}, {"path": "/srv/nothing"}],
+    }
+    outside = {"/thread_id", "/attachments/0/ref", "/attachments/1/path"}
+    found = refused(await desk.post(**fields))
+    assert {one.pointer for one in found.problems} == outside
+    found = refused(await desk.post(**fields, priority="urgent"))
+    assert {one.pointer for one in found.problems} == {"/priority", *outside}
+
+
+async def test_files_are_not_looked_for_where_they_are_not_well_named() -> None:
+    found = refused(await Desk().post(attachments=[{"ref": "att_1"}, {"path": 4}]))
+    assert {one.pointer for one in found.problems} == {"/attachments/1/path"}
+
+
+async def test_a_thread_that_is_there_is_no_problem() -> None:
+    desk = Desk()
+    desk.intake.threads.add(1)
+    assert taken(await desk.post(thread_id="thr_0000000000001")).thread_number == 1
+
+
 async def test_an_unknown_thread_is_a_problem() -> None:
     desk = Desk()
+    desk.intake.threads.add(1)
     desk.intake.refuses = [UnknownThread()]
     result = refused(await desk.post(thread_id="thr_0000000000001"))
     assert (result.code, result.problems[0].pointer) == (RefusalCode.UNKNOWN_THREAD, "/thread_id")

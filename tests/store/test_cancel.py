@@ -132,7 +132,7 @@ async def test_no_job_is_not_cancelled(tmp_path: Path) -> None:
         pytest.param(DeliveryFilter(mailbox_id="reports"), 100, BulkResult(1, 1), id="one mailbox"),
         pytest.param(DeliveryFilter(state=S.HELD), 100, BulkResult(1, 1), id="one state"),
         pytest.param(DeliveryFilter(state=S.SENT), 100, BulkResult(1, 0), id="what can not be"),
-        pytest.param(DeliveryFilter(domain="example.com"), 3, BulkResult(3, 3), id="a limit"),
+        pytest.param(DeliveryFilter(domain="example.com"), 3, BulkResult(5, 3), id="a limit"),
         pytest.param(DeliveryFilter(since=Instant(NOW + 1)), 9, BulkResult(0, 0), id="since"),
     ],
 )
@@ -158,14 +158,13 @@ def test_what_waits_is_moved_to_another_time(conn: sqlite3.Connection) -> None:
     later = Instant(NOW + 5)
     job, changes = run(conn, Rescheduling(1, later, ANN, NOW))
     assert isinstance(job, JobRecord)
-    assert [delivery.due_at for delivery in job.deliveries] == [later, later, later, NOW, None]
-    assert changes == tuple(
-        change
-        for number in (numbers[0], numbers[2])
-        for change in (
-            RowsGone((number,)),
-            RowsWaiting("support", Lane.STANDARD, later, "example.com"),
-        )
+    assert [delivery.due_at for delivery in job.deliveries] == [later, later, later, later, None]
+    assert job.deliveries[3].state is S.PENDING
+    waits = RowsWaiting("support", Lane.STANDARD, later, "example.com")
+    assert changes == (
+        *(RowsGone((numbers[0],)), waits, RowsGone((numbers[2],)), waits),
+        StateMoved("support", Lane.STANDARD, S.SENDING, S.PENDING, ReasonCode.RESCHEDULED, 1),
+        waits,
     )
     assert conn.execute("SELECT rescheduled_by FROM job").fetchone()[0] == "uid:1000"
 
@@ -181,7 +180,7 @@ def test_a_time_in_the_past_means_now(conn: sqlite3.Connection) -> None:
     ("states", "delivery"),
     [
         pytest.param([S.SENT, S.FAILED], {}, id="nothing waits"),
-        pytest.param([S.SENDING], {}, id="all is under way"),
+        pytest.param([S.SENDING], {"marked_at": NOW}, id="all has its mark"),
         pytest.param([S.PENDING], {"not_after": NOW + 4}, id="beyond not_after"),
     ],
 )

@@ -145,7 +145,7 @@ STOPS = [
     (suppress, None, MarkStopped(S.FAILED, ReasonCode.RECIPIENT_SUPPRESSED)),
     (pause, None, MarkStopped(S.PENDING, ReasonCode.MAILBOX_PAUSED)),
     (cancel, None, MarkStopped(S.CANCELLED, ReasonCode.CANCELLED)),
-    (nothing, Instant(NOON - 1), MarkStopped(S.FAILED, ReasonCode.EXPIRED)),
+    (nothing, Instant(NOON + 1), MarkStopped(S.FAILED, ReasonCode.EXPIRED)),
 ]
 
 
@@ -160,7 +160,7 @@ async def test_what_is_committed_before_the_mark_stops_it(
     async with outbox_in(tmp_path) as outbox:
         one = await under_way(outbox, not_after=not_after)
         await act(outbox)
-        assert await outbox.loop.mark(one.number, one.claim, NOON) == expected
+        assert await outbox.loop.mark(one.number, one.claim, Instant(NOON + 2)) == expected
         now = await seen(outbox, one.number)
         assert (now.state, now.attempts, now.marked_at) == (expected.state, 0, None)
         late = outcome_of(one.number, one.claim, S.SENT)
@@ -185,6 +185,22 @@ async def test_a_resent_copy_that_is_stopped_is_in_doubt_again(
         await act(outbox)
         stopped = await outbox.loop.mark(two.number, two.claim, NOON)
         assert stopped == MarkStopped(S.UNCERTAIN, expected.reason_code)
+
+
+@pytest.mark.parametrize(
+    ("act", "not_after", "expected"), [STOPS[0], STOPS[3]], ids=["suppressed", "too late"]
+)
+async def test_what_may_not_be_sent_any_more_is_not_even_started(
+    tmp_path: Path, act, not_after: Instant | None, expected: MarkStopped
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        done = await outbox.intake.accept(new_job(outbox.intake, not_after=not_after))
+        number = done.deliveries[0].number  # type: ignore[union-attr]
+        await act(outbox)
+        assert await outbox.loop.start(start_of(number, Instant(NOON + 2))) is None
+        now = await seen(outbox, number)
+        assert (now.state, now.reason_code) == (expected.state, expected.reason_code)
+        assert now.history[-1].before is S.PENDING
 
 
 async def test_after_the_mark_a_cancel_is_too_late_but_remembered(tmp_path: Path) -> None:
@@ -458,7 +474,29 @@ async def test_retries_beyond_the_longest_wait_are_pulled_in_and_send_times_stay
         again = outcome_of(one.number, one.claim, S.RETRY_SCHEDULED, reply=BUSY, due_at=far)
         await outbox.loop.finish(again)
         planned = await outbox.intake.accept(new_job(outbox.intake, due_at=far))
-        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 1
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, NOON, latest, 10) == 1
         assert (await seen(outbox, one.number)).due_at == latest
         assert (await seen(outbox, planned.deliveries[0].number)).due_at == far  # type: ignore[union-attr]
-        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 0
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, NOON, latest, 10) == 0
+
+
+async def test_what_was_due_before_the_clock_went_back_is_due_and_send_times_stay(
+    tmp_path: Path,
+) -> None:
+    back = Instant(NOON - 1_000_000 * MINUTE)
+    latest = Instant(back + 60 * MINUTE)
+    async with outbox_in(tmp_path) as outbox:
+        one = await under_way(outbox)
+        put_back = outcome_of(one.number, one.claim, S.PENDING, due_at=NOON)
+        await outbox.loop.finish(put_back)
+        plain = await outbox.intake.accept(new_job(outbox.intake, due_at=NOON))
+        planned = await outbox.intake.accept(new_job(outbox.intake, due_at=Instant(NOON + 1)))
+        numbers = [one.number, *(it.deliveries[0].number for it in (plain, planned))]  # type: ignore[union-attr]
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 1) == 1
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 10) == 1
+        assert [(await seen(outbox, number)).due_at for number in numbers] == [
+            back,
+            back,
+            NOON + 1,
+        ]
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 10) == 0

@@ -50,6 +50,22 @@ async def test_nobody_else_can_read_the_store(tmp_path: Path) -> None:
     assert not (tmp_path / "state" / "postroom.db-wal").exists()
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o1777, 0o710])
+async def test_a_folder_of_others_is_refused_and_stays_as_it_is(tmp_path: Path, mode: int) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "letter").touch()
+    state.chmod(mode)
+    with pytest.raises(StateRefused, match="Name a folder of its own"):
+        await open_once(tmp_path)
+    assert stat.S_IMODE(state.stat().st_mode) == mode
+    assert [one.name for one in state.iterdir()] == ["letter"]
+    state.chmod(0o700)
+    await open_once(tmp_path)
+    state.chmod(mode)
+    await open_once(tmp_path)  # it is ours by now
+
+
 async def test_a_second_daemon_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     async with outbox_in(tmp_path) as outbox:
         with pytest.raises(AlreadyRunning, match=f"process {os.getpid()}"):

@@ -16,7 +16,6 @@ from postroom.api.parts import Bounds, Parts
 from postroom.api.server import ApiServer
 from postroom.api.tasks import Kept
 from support.api_fakes import (
-    NOW,
     SUPPORT,
     FakeLoop,
     FakeMessages,
@@ -26,6 +25,7 @@ from support.api_fakes import (
     FakeUploads,
 )
 from support.clock import HandClock
+from support.records import NOW
 
 
 UID = 1000

@@ -74,6 +74,13 @@ EXPLAINED = {
         {"name": "backoff", "verdict": "blocked", "value": "2", "threshold": "5", "until_at": AT},
     ],
 }
+ENDED = {
+    "delivery_id": "dlv_3",
+    "state": "failed",
+    "blocked_by": None,
+    "earliest_at": None,
+    "gates": [],
+}
 CLOSED = {"state": "closed", "reason": None, "probe_at": None}
 STORM = {"state": "open", "reason": "permanent_storm", "probe_at": AT}
 MAILBOXES = {

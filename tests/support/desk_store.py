@@ -108,7 +108,7 @@ def put_job(conn: sqlite3.Connection, *states: DeliveryState, **columns: Any) ->
     conn.execute("UPDATE job SET body = number WHERE number = ?", (job,))
     if given["keyed"]:
         conn.execute(
-            "INSERT INTO idempotency VALUES (?, ?, x'', ?, x'00', 1, NULL, NULL)",
+            "INSERT INTO idempotency VALUES (?, ?, x'', ?, x'00', 1, NULL, NULL, 0)",
             (given["mailbox_id"], given["idempotency_key"].encode(), job),
         )
     return [put_delivery(conn, job, state, given) for state in states]

@@ -148,11 +148,11 @@ class Post:
                 if not calm:
                     await breathe()
 
-    async def run(self, seconds: float, step: float | None = None) -> None:
+    async def run(self, seconds: float, step: float | None = None, under_way: int = 0) -> None:
         """Let time pass, in steps of so many seconds (all at once without), and let happen what comes of it."""
         for _ in range(1 if step is None else round(seconds / step)):
             self.clock.advance(seconds if step is None else step)
-            await self.quiet()
+            await self.quiet(under_way)
 
     async def pass_until(self, is_so: Callable[[], bool], step: float = 0.5) -> None:
         """Let time pass in steps until it is so."""

@@ -1,4 +1,4 @@
-"""What a submitter is handed in tests: a clock that is moved by hand, counted chance, a spool and an intake in memory."""
+"""What a submitter is handed in tests: a spool and an intake in memory."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -93,6 +93,7 @@ class MemoryIntake:
     keys: dict[tuple[str, bytes], int] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
     suppressed: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
     refuses: list[AcceptResult] = field(default_factory=list)
     before_accept: Callable[[], Awaitable[None]] | None = None
     numbers: int = 1
@@ -119,13 +120,16 @@ class MemoryIntake:
             is_expired,
         )
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        return number in self.threads
+
     async def accept(self, new: NewJob) -> AcceptResult:
         if self.before_accept is not None:
             await self.before_accept()
         if self.refuses:
             return self.refuses.pop(0)
-        key = (new.job.mailbox_id, new.key_hash) if new.key_hash is not None else None
-        known = None if key is None else self.keys.get(key)
+        key = (new.job.mailbox_id, new.key_hash)
+        known = self.keys.get(key)
         if known is not None:
             return self._again(known, new)
         self.jobs[new.number] = new
@@ -174,8 +178,12 @@ def _record(job_number: int, new: NewDelivery) -> DeliveryRecord:
     nothing = {
         name: None
         for name in DeliveryRecord.__slots__
-        if name not in {"number", "job_number", "recipient", "history"}
+        if name not in {"number", "job_number", "recipient", "recipient_key", "history"}
     }
     return DeliveryRecord(
-        number=new.number, job_number=job_number, recipient=new.recipient, **nothing
+        number=new.number,
+        job_number=job_number,
+        recipient=new.recipient,
+        recipient_key=new.recipient_key,
+        **nothing,
     )  # type: ignore[arg-type]

@@ -102,6 +102,7 @@ def render_delivery(record: DeliveryRecord, *, with_history: bool = False) -> sh
     return shapes.Delivery(
         id=encode_id(Kind.DELIVERY, record.number),
         job_id=encode_id(Kind.JOB, record.job_number),
+        trace_id=record.trace_id or "",
         mailbox_id=record.mailbox_id,
         recipient=record.recipient,
         domain=record.domain,

@@ -134,6 +134,7 @@ class Delivery(Answered, frozen=True):
 
     id: DeliveryId
     job_id: JobId
+    trace_id: str
     mailbox_id: str
     recipient: str
     domain: str

@@ -9,11 +9,12 @@ from typing import Final
 import click
 
 from postroom import __version__
-from postroom.cli import act, admin, jobs, send, serve, watch
+from postroom.cli import act, admin, explain, jobs, send, serve, watch
 from postroom.cli.desk import SOCKET_OPTIONS
-from postroom.cli.exits import Exit, exit_for
+from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, talk
-from postroom.client.errors import PostroomError, Problem, Unreachable
+from postroom.cli.refusals import tell
+from postroom.client.errors import PostroomError
 
 
 _VERBS: Final = (
@@ -26,7 +27,7 @@ _VERBS: Final = (
     act.cancel,
     act.retry,
     act.resolve,
-    jobs.explain,
+    explain.explain,
     jobs.dead_letters,
     watch.events,
     admin.mailboxes,
@@ -37,14 +38,15 @@ _VERBS: Final = (
 _SIGPIPE: Final = 128 + 13
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\n".join(
+        ("\b", "Exit codes:", *(f"{code:5}  {says}" for code, says in MEANINGS.items()))
+    ),
+)
 @click.version_option(__version__, message="postroom %(version)s")
 def root(**_options: object) -> None:
-    """Email for agents and local programs that behaves like infrastructure.
-
-    Exit codes: 0 done · 64 wrong usage · 65 the daemon found the request wrong · 66 no such file ·
-    67 no such mailbox · 69 refused · 70 a bug · 74 I/O · 75 try again later · 77 not allowed · 78 wrong settings.
-    """
+    """Email for agents and local programs that behaves like infrastructure."""
 
 
 for _verb in _VERBS:
@@ -73,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(error: Exception) -> int:
     match error:
         case PostroomError():
-            _tell(error)
+            tell(error)
             return exit_for(error)
         case click.FileError():
             error.show()
@@ -91,23 +93,6 @@ def _fail(error: Exception) -> int:
         case _:
             talk(f"postroom: {plain(error)}")
             return Exit.NO_INPUT if isinstance(error, FileNotFoundError) else Exit.IO
-
-
-def _tell(error: PostroomError) -> None:
-    if not isinstance(error, Problem):
-        talk(f"postroom: {plain(error)}")
-        if isinstance(error, Unreachable):
-            talk(
-                "  Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
-            )
-    else:
-        talk(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
-        for pointer, detail in error.errors:
-            talk(f"  {plain(pointer)}: {plain(detail)}")
-        if error.fix:
-            talk(f"  What to do: {plain(error.fix)}")
-    if error.idempotency_key and not isinstance(error, Problem):
-        talk(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,14 @@ from postroom.cli.jobs import deliveries_table
 from postroom.cli.paper import Json, column, data, emit, plain, table, talk
 from postroom.client import Act
 from postroom.client.asking import given
+from postroom.core.delivery import DeliveryState
 
 
 Verdict = Literal["sent", "resend", "failed"]
 Option = Callable[[Callable[..., int]], Callable[..., int]]
 
+_STATES: Final = ", ".join(DeliveryState)
+_LIMIT: Final = 1_000  # what the daemon takes when nothing is said
 _CANCELS: Final = (
     column("DELIVERY", "id"),
     column("RECIPIENT", "recipient"),
@@ -43,12 +46,23 @@ class Work:
 def _matching(verb: Callable[..., int]) -> Callable[..., int]:
     options: tuple[Option, ...] = (
         click.option("--mailbox", "mailbox_id", metavar="ID", help="All of this mailbox …"),
-        click.option("--state", metavar="WORD", help="… in this state …"),
-        click.option("--reason", "reason_code", metavar="WORD", help="… for this reason …"),
-        click.option("--domain", help="… to this recipient domain …"),
-        click.option("--since", metavar="TIME", help="… since then."),
+        click.option("--state", metavar="WORD", help=f"… in this state ({_STATES}) …"),
+        click.option(
+            "--reason",
+            "reason_code",
+            metavar="WORD",
+            help="… for this reason, as `dead-letters` shows it …",
+        ),
+        click.option("--domain", metavar="DOMAIN", help="… to this recipient domain …"),
+        click.option(
+            "--since",
+            metavar="TIME",
+            help="… from jobs accepted since then: 24h, 7d, or an instant.",
+        ),
         click.option("--dry-run", is_flag=True, help="Only tell how many that would be."),
-        click.option("--limit", type=click.IntRange(1), help="At most so many."),
+        click.option(
+            "--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most so many (1,000)."
+        ),
         click.option("--yes", is_flag=True, help="Do not ask."),
     )
     for option in reversed(options):
@@ -134,19 +148,45 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
         )
 
     if not bulk["dry_run"] and not bulk["yes"]:
-        count = plain(run(dry_run=True)["matched"])
-        click.confirm(f"{work.act} {count} deliveries?", abort=True, err=True)
+        count = min(run(dry_run=True)["matched"], bulk["limit"] or _LIMIT)
+        _confirm(f"{work.act} {_deliveries(count)}?")
     answer = run(dry_run=bulk["dry_run"])
     if desk.is_json:
         emit(answer)
     else:
-        data(f"{plain(answer['matched'])} matched, {plain(answer['done'])} done")
+        _tell_answer(work, answer, is_dry=bulk["dry_run"])
     return Exit.OK
+
+
+def _deliveries(count: int) -> str:
+    return "1 delivery" if count == 1 else f"{count:,} deliveries"
+
+
+def _confirm(question: str) -> None:
+    try:
+        is_wanted = click.confirm(question, err=True)
+    except click.Abort as nobody:
+        talk("")
+        if not isinstance(nobody.__context__, EOFError):
+            raise
+        problem = "Nobody answered, and nothing was done: give --yes where nobody can be asked."
+        raise click.UsageError(problem) from nobody
+    if not is_wanted:
+        raise click.Abort
+
+
+def _tell_answer(work: Work, answer: Json, *, is_dry: bool) -> None:
+    matched, done = plain(answer["matched"]), plain(answer["done"])
+    data(f"{matched} matched" if is_dry else f"{matched} matched, {done} done")
+    if not is_dry and answer["done"] < answer["matched"]:
+        talk(
+            f"Left alone: what is not {work.state}, and what is beyond --limit (for that, do it again)."
+        )
 
 
 def _filter(desk: Desk, bulk: dict[str, Any]) -> dict[str, str]:
     names = ("mailbox_id", "state", "reason_code", "domain", "since")
-    bulk["since"] = moments.ago(bulk["since"], desk.host.now())
+    bulk["since"] = moments.ago("--since", bulk["since"], desk.host.now())
     return given({name: bulk[name] for name in names})
 
 

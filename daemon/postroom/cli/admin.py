@@ -19,8 +19,9 @@ def mailboxes_table(rows: list[Json]) -> None:
 
 
 def _breaker(row: Json, name: str) -> object:
-    """What this mailbox's own breaker says, or that of its relay."""
-    found = (dig(row, which, name) for which in ("breaker", "relay_breaker"))
+    """What this mailbox's own breaker says, or that of its relay, while it is not closed."""
+    both = ("breaker", "relay_breaker")
+    found = (dig(row, one, name) for one in both if dig(row, one, "state") != "closed")
     return next((one for one in found if one), None)
 
 
@@ -105,13 +106,16 @@ def check(desk: Desk, mailbox_id: str) -> int:
 
 @mailboxes.command()
 @click.argument("mailbox_id", metavar="MAILBOX")
-@click.option("--reason", help="Why; shown to everyone who asks.")
+@click.option("--reason", metavar="TEXT", help="Why; shown to everyone who asks.")
 @at_desk()
 def pause(desk: Desk, mailbox_id: str, reason: str | None) -> int:
-    """Stop a mailbox: it accepts mail, and sends none until it is resumed."""
+    """Stop a mailbox: it takes mail and sends none."""
     with _known(mailbox_id):
         answer = desk.client.pause(mailbox_id, reason)
-    return _done(desk, answer, f"{mailbox_id} is paused.")
+    told = (
+        f"{mailbox_id} is paused: it takes mail and sends none until `postroom mailboxes resume`."
+    )
+    return _done(desk, answer, told)
 
 
 @mailboxes.command()
@@ -125,7 +129,7 @@ def resume(desk: Desk, mailbox_id: str) -> int:
 
 
 @click.command("list")
-@click.option("--mailbox", "mailbox_id", metavar="ID")
+@click.option("--mailbox", "mailbox_id", metavar="ID", help="Those of this mailbox only.")
 @LIMIT
 @at_desk()
 def _suppressions_list(desk: Desk, mailbox_id: str | None, limit: int) -> int:
@@ -154,12 +158,12 @@ suppressions.add_command(_suppressions_list)
 @suppressions.command()
 @click.argument("address")
 @click.option("--mailbox", "mailbox_id", metavar="ID", help="From this mailbox only.")
-@click.option("--reason", help="Why; shown to everyone who asks.")
+@click.option("--reason", metavar="TEXT", help="Why; shown to everyone who asks.")
 @at_desk()
 def add(desk: Desk, address: str, mailbox_id: str | None, reason: str | None) -> int:
     """Write to an address no more."""
     answer = desk.client.suppress(address, mailbox_id=mailbox_id, reason=reason)
-    return _done(desk, answer, f"Nothing is sent to {address} any more.")
+    return _done(desk, answer, f"Nothing is sent to {address}{_from(mailbox_id)} any more.")
 
 
 @suppressions.command()
@@ -168,8 +172,22 @@ def add(desk: Desk, address: str, mailbox_id: str | None, reason: str | None) ->
 @at_desk()
 def remove(desk: Desk, address: str, mailbox_id: str | None) -> int:
     """Allow an address again."""
-    desk.client.unsuppress(address, mailbox_id=mailbox_id)
-    return _done(desk, {"address": address}, f"{address} may be written to again.")
+    try:
+        desk.client.unsuppress(address, mailbox_id=mailbox_id)
+    except NotFound as error:
+        talk(f"postroom: {plain(address)} is not suppressed {_scope(mailbox_id)}")
+        talk("  What to do: `postroom suppressions` lists what is.")
+        raise click.exceptions.Exit(Exit.REFUSED) from error
+    answer = {"address": address, "mailbox_id": mailbox_id}
+    return _done(desk, answer, f"{address} is no longer suppressed {_scope(mailbox_id)}.")
+
+
+def _from(mailbox_id: str | None) -> str:
+    return "" if mailbox_id is None else f" from {mailbox_id}"
+
+
+def _scope(mailbox_id: str | None) -> str:
+    return "for all mailboxes" if mailbox_id is None else f"for {plain(mailbox_id)}"
 
 
 @contextlib.contextmanager

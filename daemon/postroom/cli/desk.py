@@ -4,12 +4,13 @@ import functools
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec
 
 import click
 
-from postroom.client import Client
+from postroom.client import DEFAULT_SOCKET, Client
 from postroom.client.host import Host
 
 
@@ -45,23 +46,27 @@ def at_desk(
             client = Client(_socket(here), retry_s=retry_s, host=host)
             return verb(Desk(client, is_json, host), *args, **kwargs)
 
-        for option in (_JSON, *SOCKET_OPTIONS):
+        for option in (JSON_OPTION, *SOCKET_OPTIONS):
             run = option(run)
         return run
 
     return decorate
 
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="One JSON document, for programs.")
+JSON_OPTION = click.option(
+    "--json", "is_json", is_flag=True, help="One JSON document, for programs."
+)
 SOCKET_OPTIONS = (
     click.option(
         "--config",
         type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
         help="Use the socket that this settings file names.",
     ),
     click.option(
         "--socket",
         type=click.Path(),
+        metavar="PATH",
         help="The daemon's socket; else POSTROOM_SOCKET, else /run/postroom/api.sock.",
     ),
 )
@@ -82,13 +87,17 @@ def _socket(contexts: list[click.Context]) -> str | None:
 
 
 def _socket_in(config: Path) -> str:
+    """The socket that a settings file names, read as the daemon reads it: from the file's folder, with its default."""
     try:
-        settings = tomllib.loads(config.read_text("utf-8"))
-        found = settings["api"]["socket"]
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        text = f"{config} can not be read: {problem}"
-        raise click.BadParameter(text, param_hint="--config") from problem
-    except (KeyError, TypeError) as problem:
-        text = f"{config} names no socket: give it with --socket."
-        raise click.BadParameter(text, param_hint="--config") from problem
-    return str(found)
+        api = tomllib.loads(config.read_text("utf-8")).get("api", {})
+        found = config.parent.absolute() / Path(api.get("socket") or DEFAULT_SOCKET)
+    except OSError as problem:
+        text = f"{config} can not be read: {problem.strerror}."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        text = f"{config} is not TOML: {problem}."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    except (AttributeError, TypeError) as problem:
+        text = f"{config}: api.socket is no path."
+        raise click.BadParameter(text, param_hint="'--config'") from problem
+    return normpath(found)

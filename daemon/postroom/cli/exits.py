@@ -1,5 +1,6 @@
 """Exit codes (sysexits.h), and which of them an error comes to."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -34,6 +35,24 @@ class Exit(IntEnum):
     CONFIG = 78
     INTERRUPTED = 130
 
+
+# docs/operating.md is held against it by a test.
+MEANINGS: Final[Mapping[Exit, str]] = {
+    Exit.OK: "done",
+    Exit.FOUND: "`dead-letters`: there are some",
+    Exit.USAGE: "wrong usage",
+    Exit.BAD_DATA: "the daemon found the request wrong",
+    Exit.NO_INPUT: "a file can not be read",
+    Exit.NO_MAILBOX: "there is no such mailbox",
+    Exit.REFUSED: "refused; with `--wait`: it ended unsent",
+    Exit.BUG: "a bug: of the command, or of the daemon",
+    Exit.IO: "reading or writing failed",
+    Exit.TRY_LATER: "try again later; with `--wait`: still under way, or in doubt",
+    Exit.PROTOCOL: "something answered, but not as a daemon of Postroom",
+    Exit.NOT_ALLOWED: "not allowed: this user may not open the socket",
+    Exit.CONFIG: "the settings are wrong",
+    Exit.INTERRUPTED: "interrupted",
+}
 
 _BY_KIND: Final[tuple[tuple[type[PostroomError], Exit], ...]] = (
     (Invalid, Exit.BAD_DATA),

@@ -1,8 +1,9 @@
-"""Looking at jobs and deliveries: status, jobs, show, explain, dead-letters."""
+"""Looking at jobs and deliveries: jobs, show, dead-letters."""
 
 import itertools
+import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
@@ -10,32 +11,39 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.meanings import meaning_of, tell_reasons
 from postroom.cli.paper import (
     Column,
     Json,
     column,
     data,
-    dig,
     emit,
     facts,
-    paint,
     plain,
     plain_text,
     table,
     talk,
 )
 from postroom.client import UNSETTLED
+from postroom.core.status import JobStatus
 
+
+_INSTANT: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z", re.ASCII)
 
 LIMIT = click.option(
-    "--limit", default=50, type=click.IntRange(1, 100_000), help="At most so many rows (50)."
+    "--limit",
+    default=50,
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    show_default=False,
+    help="At most so many rows (50).",
 )
 
 
 def short(instant: object) -> object:
-    """An instant without its fraction of a second."""
-    text = plain(instant)
-    return f"{text.partition('.')[0]}Z" if "." in text else text
+    """An instant without its fraction of a second; anything else as it is."""
+    found = _INSTANT.fullmatch(plain(instant))
+    return f"{found[1]}Z" if found else instant
 
 
 def reply(row: Json) -> str:
@@ -52,6 +60,7 @@ def said(code: object, enhanced: object, text: object) -> str:
 
 _DELIVERIES: Final = (
     column("DELIVERY", "id"),
+    column("MAILBOX", "mailbox_id"),
     column("RECIPIENT", "recipient"),
     column("STATE", "state"),
     column("TRIES", "attempts"),
@@ -76,13 +85,6 @@ _HISTORY: Final = (
     Column("REPLY", reply),
     column("BY", "by"),
 )
-_GATES: Final = (
-    column("GATE", "name"),
-    column("VERDICT", "verdict"),
-    column("VALUE", "value"),
-    column("THRESHOLD", "threshold"),
-    Column("OPENS", lambda row: short(row.get("until_at"))),
-)
 
 
 def outcome(job: Json) -> Exit:
@@ -97,9 +99,10 @@ def outcome(job: Json) -> Exit:
     return Exit.TRY_LATER if "uncertain" in states else Exit.OK
 
 
-def deliveries_table(deliveries: Iterable[Json]) -> None:
-    """Print deliveries, one a line."""
+def deliveries_table(deliveries: Sequence[Json]) -> None:
+    """Print deliveries, one a line, and say what the reasons among them mean."""
     table(deliveries, _DELIVERIES)
+    tell_reasons(deliveries)
 
 
 def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) -> list[Json]:
@@ -112,19 +115,28 @@ def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) ->
 
 
 @click.command()
-@click.option("--mailbox", "mailbox_id", metavar="ID")
-@click.option("--status", metavar="WORD", help="accepted, in_progress, held, completed, …")
-@click.option("--recipient", metavar="ADDRESS")
-@click.option("--thread", "thread_id", metavar="ID")
-@click.option("--trace", "trace_id", metavar="ID")
-@click.option("--conversation", "conversation_id", metavar="NAME")
-@click.option("--key", "idempotency_key")
-@click.option("--since", metavar="TIME", help="24h, 7d, or 2026-11-30T07:00:00Z.")
+@click.option("--mailbox", "mailbox_id", metavar="ID", help="Of this mailbox.")
+@click.option("--status", metavar="WORD", help=f"One of {', '.join(JobStatus)}.")
+@click.option("--recipient", metavar="ADDRESS", help="To this address.")
+@click.option("--thread", "thread_id", metavar="ID", help="In this thread.")
+@click.option("--trace", "trace_id", metavar="ID", help="With this trace id.")
+@click.option(
+    "--conversation", "conversation_id", metavar="NAME", help="In the thread that you named so."
+)
+@click.option(
+    "--key", "idempotency_key", metavar="TEXT", help="The one under this idempotency key."
+)
+@click.option(
+    "--since", metavar="TIME", help="Accepted since then: 24h, 7d, or 2026-11-30T07:00:00Z."
+)
 @LIMIT
 @at_desk()
 def jobs(desk: Desk, /, limit: int, **filters: Any) -> int:
-    """List jobs, newest first."""
-    filters["since"] = moments.ago(filters["since"], desk.host.now())
+    """List jobs, newest first.
+
+    One filter at a time, alone or with --mailbox and --since.
+    """
+    filters["since"] = moments.ago("--since", filters["since"], desk.host.now())
     found = listing(desk, desk.client.jobs, filters, limit)
     if desk.is_json:
         emit({"items": found})
@@ -148,31 +160,15 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
     if desk.is_json:
         emit(found)
     elif is_delivery:
-        facts({name: value for name, value in found.items() if name != "history"})
+        facts(_with_meaning(found))
         data("")
         table(found.get("history", []), _HISTORY)
     else:
         request = found.get("request")
         shown = {n: value for n, value in found.items() if n not in ("deliveries", "request")}
-        facts({**shown, **(request if isinstance(request, dict) else {})})
+        facts({**shown, **(_asked(request) if isinstance(request, dict) else {})})
         data("")
         deliveries_table(found["deliveries"])
-    return Exit.OK
-
-
-@click.command()
-@click.argument("name", metavar="JOB|DELIVERY")
-@at_desk()
-def explain(desk: Desk, name: str) -> int:
-    """Say why mail waits: every gate, with its numbers."""
-    found = [desk.client.explain(delivery_id) for delivery_id in _waiting(desk, name)]
-    if desk.is_json:
-        emit(found[0] if name.startswith("dlv_") else {"items": found})
-        return Exit.OK
-    for one in found:
-        _tell_gates(one)
-    if not found:
-        talk("Nothing of this job waits.")
     return Exit.OK
 
 
@@ -185,13 +181,15 @@ def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
 
     Exits 1 when there is any, so that cron can mail it.
     """
-    filters = {"since": moments.ago(since, desk.host.now())}
+    filters = {"since": moments.ago("--since", since, desk.host.now())}
     found = listing(desk, desk.client.dead_letters, filters, limit)
     if desk.is_json:
         emit({"items": found})
     elif found:
         deliveries_table(found)
-        talk("Send again: postroom retry ID. Settle a doubt: postroom resolve ID --as sent|resend.")
+        talk(
+            "Send again: postroom retry ID. Settle a doubt: postroom resolve ID --as sent|resend|failed."
+        )
     else:
         talk("No dead letters.")
     return Exit.FOUND if found else Exit.OK
@@ -201,6 +199,24 @@ def _recipients(deliveries: list[Json]) -> str:
     first = plain(deliveries[0]["recipient"]) if deliveries else ""
     more = len(deliveries) - 1
     return f"{first} and {more} more" if more > 0 else first
+
+
+def _asked(request: Json) -> Json:
+    """What was asked for; people and attachments as one would type them."""
+    return {
+        name: [_item(one) for one in value] if isinstance(value, list) else value
+        for name, value in request.items()
+    }
+
+
+def _item(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    if "address" in item:
+        name, address = plain(item.get("name")), plain(item["address"])
+        return f"{name} <{address}>" if name else address
+    where = plain(item.get("path") or item.get("ref"))
+    return f"{where} as {plain(item['filename'])}" if item.get("filename") else where
 
 
 def _show_raw(desk: Desk, name: str) -> int:
@@ -218,17 +234,13 @@ def _show_raw(desk: Desk, name: str) -> int:
     return Exit.OK
 
 
-def _waiting(desk: Desk, name: str) -> list[str]:
-    if name.startswith("dlv_"):
-        return [name]
-    return [one["id"] for one in desk.client.job(name)["deliveries"] if one["state"] in UNSETTLED]
-
-
-def _tell_gates(explanation: Json) -> None:
-    state = plain(explanation.get("state"))
-    blocked = plain(explanation.get("blocked_by"))
-    earliest = short(dig(explanation, "earliest_at"))
-    why = f"waits for {blocked}" if blocked else "no gate holds it"
-    when = f"; not before {earliest}" if earliest else ""
-    data(f"{plain(explanation.get('delivery_id'))}  {paint(state)}: {why}{when}")
-    table(explanation.get("gates", []), _GATES)
+def _with_meaning(delivery: Json) -> Json:
+    """The facts of a delivery, its reason followed by what that means."""
+    shown: Json = {}
+    for name, value in delivery.items():
+        if name != "history":
+            shown[name] = value
+        meaning = meaning_of(value) if name == "reason_code" else None
+        if meaning is not None:
+            shown |= {"it means": meaning.means, "what to do": meaning.to_do}
+    return shown

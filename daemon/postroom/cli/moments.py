@@ -14,17 +14,17 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def ago(text: str | None, now: datetime) -> str | None:
-    """The instant so long before `now`, for the daemon."""
-    return _instant(text, now, -1)
+def ago(option: str, text: str | None, now: datetime) -> str | None:
+    """The instant so long before `now`, for the daemon; `option` is what it was typed for."""
+    return _instant(option, text, now, -1)
 
 
-def ahead(text: str | None, now: datetime) -> str | None:
-    """The instant so long after `now`, for the daemon."""
-    return _instant(text, now, 1)
+def ahead(option: str, text: str | None, now: datetime) -> str | None:
+    """The instant so long after `now`, for the daemon; `option` is what it was typed for."""
+    return _instant(option, text, now, 1)
 
 
-def _instant(text: str | None, now: datetime, sign: int) -> str | None:
+def _instant(option: str, text: str | None, now: datetime, sign: int) -> str | None:
     if text is None:
         return None
     found = parse_instant(text)
@@ -34,5 +34,5 @@ def _instant(text: str | None, now: datetime, sign: int) -> str | None:
         found = Instant(max(0, micros(now - _EPOCH + distance)))
     if found is None:
         what = f"'{text}' is no time: write 24h, 30m, 7d or 2026-11-30T07:00:00Z."
-        raise click.BadParameter(what)
+        raise click.BadParameter(what, param_hint=f"'{option}'")
     return format_instant(found)

@@ -18,37 +18,74 @@ from postroom.client import Client
 
 
 _NAMED: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
-_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OR_STDIN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+
+
+class _File(click.Path):
+    """A file that can be read; one that can not exits 66, as sysexits has it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as problem:
+            where = param.opts[0] if param is not None else ""
+            raise click.FileError(str(value), f"{where}: {problem.message}") from problem
+
+
+_FILE: Final = _File(exists=True, dir_okay=False, readable=True, path_type=Path)
+_OR_STDIN: Final = _File(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _PLACE: Final = click.Path(path_type=Path)
 
 
 @click.command()
 @click.option("--mailbox", required=True, metavar="ID", help="The mailbox that sends it.")
 @click.option(
-    "--to", multiple=True, metavar="ADDRESS", help="Repeat it; 'Ann <a@example.com>' too."
+    "--to",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Who gets it; 'Ann <ann@example.com>' too. Repeat it for each.",
 )
-@click.option("--cc", multiple=True, metavar="ADDRESS")
-@click.option("--bcc", multiple=True, metavar="ADDRESS")
-@click.option("--reply-to", multiple=True, metavar="ADDRESS")
-@click.option("--subject", required=True)
-@click.option("--text", help="The text; - reads it from standard input.")
+@click.option("--cc", multiple=True, metavar="ADDRESS", help="Who gets a copy, for all to see.")
+@click.option("--bcc", multiple=True, metavar="ADDRESS", help="Who gets a copy that nobody sees.")
+@click.option("--reply-to", multiple=True, metavar="ADDRESS", help="Where answers should go.")
+@click.option("--subject", required=True, metavar="TEXT", help="The subject.")
+@click.option(
+    "--text",
+    metavar="TEXT",
+    help="The text; from standard input with -, or where no text is given.",
+)
 @click.option("--text-file", type=_OR_STDIN, help="The text, from a UTF-8 file or - .")
 @click.option("--html-file", type=_OR_STDIN, help="The same as HTML.")
 @click.option("--attach", multiple=True, type=_FILE, help="Upload this file and attach it.")
 @click.option("--path", multiple=True, type=_PLACE, help="Attach a file that the daemon can read.")
 @click.option("--pin", is_flag=True, help="Leave --path files in place; they must not change.")
-@click.option("--copies", type=click.Choice(["conversation", "individual"]))
-@click.option("--priority", type=click.Choice(["high", "standard", "bulk"]))
+@click.option(
+    "--copies",
+    type=click.Choice(["conversation", "individual"]),
+    help="All see each other, or each gets a mail of their own "
+    "(individual for bulk, merge and more than 20 recipients).",
+)
+@click.option(
+    "--priority",
+    type=click.Choice(["high", "standard", "bulk"]),
+    help="What goes first (standard).",
+)
 @click.option("--send-at", metavar="TIME", help="Not before: 2h, or 2026-11-30T07:00:00Z.")
-@click.option("--not-after", metavar="TIME", help="Never after.")
-@click.option("--key", help="Idempotency key: a second job under it sends nothing twice.")
-@click.option("--on-duplicate", type=click.Choice(["replay", "merge"]))
+@click.option("--not-after", metavar="TIME", help="Fails as expired if it is not out by then.")
+@click.option(
+    "--key", metavar="TEXT", help="Idempotency key: a second job under it sends nothing twice."
+)
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["replay", "merge"]),
+    help="A second job under the key: is the first one, or adds recipients that are new (replay).",
+)
 @click.option("--conversation", metavar="NAME", help="Your own name for the thread.")
 @click.option("--thread", metavar="ID", help="An existing thread.")
 @click.option("--trace", metavar="ID", help="Echoed in every answer, log line and event.")
-@click.option("--header", multiple=True, metavar="'NAME: VALUE'")
-@click.option("--metadata", multiple=True, metavar="NAME=VALUE")
+@click.option("--header", multiple=True, metavar="'NAME: VALUE'", help="One more header field.")
+@click.option(
+    "--metadata", multiple=True, metavar="NAME=VALUE", help="Kept with the job, never sent."
+)
 @click.option(
     "--wait", is_flag=True, help="Wait for the outcome: 0 sent, 69 failed, 75 not yet known."
 )
@@ -59,8 +96,8 @@ def send(desk: Desk, /, **given: Any) -> int:
 
     Once the id is printed, the mail is durable: it is sent, or you can read why not.
     """
-    given["send_at"] = moments.ahead(given["send_at"], desk.host.now())
-    given["not_after"] = moments.ahead(given["not_after"], desk.host.now())
+    given["send_at"] = moments.ahead("--send-at", given["send_at"], desk.host.now())
+    given["not_after"] = moments.ahead("--not-after", given["not_after"], desk.host.now())
     job = desk.client.submit(_job(desk.client, given))
     if given["wait"]:
         return _wait(desk, job, given["timeout"])
@@ -133,8 +170,19 @@ def _text(text: str | None, file: Path | None, *, has_html: bool) -> str | None:
         raise click.UsageError(problem)
     if file is not None:
         return _read(file)
-    if text == "-" or (text is None and not has_html and not sys.stdin.isatty()):
+    if text == "-":
         return _read(Path("-"))
+    if text is None and not has_html:
+        return _piped()
+    return text
+
+
+def _piped() -> str:
+    # under cron and systemd standard input is often /dev/null: no text was meant to come from there
+    text = "" if sys.stdin.isatty() else _read(Path("-"))
+    if not text:
+        problem = "There is no text: give --text, --text-file or --html-file, or pipe it in."
+        raise click.UsageError(problem)
     return text
 
 

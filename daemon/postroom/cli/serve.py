@@ -3,13 +3,15 @@
 What the daemon is made of is imported only when it is needed: every other verb starts without it.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import click
 
+from postroom.cli.desk import JSON_OPTION
 from postroom.cli.exits import Exit
-from postroom.cli.paper import data, plain_text, talk
+from postroom.cli.paper import data, emit, plain_text, talk
 from postroom.ports.errors import ConfigError
 
 
@@ -47,15 +49,27 @@ def config_group() -> None:
 
 @config_group.command("check")
 @_CONFIG
-def config_check(config: Path) -> int:
-    """Read the settings and say everything that is wrong with them."""
+@JSON_OPTION
+def config_check(config: Path, *, is_json: bool) -> int:
+    """Read the settings and say everything that is wrong with them.
+
+    Exits 78 when there is anything. No relay is asked: that is `postroom mailboxes check`.
+    """
     from postroom.config.loading import load  # noqa: PLC0415 - starts fast, see above
 
     try:
-        load(config)
+        settings = load(config)
     except ConfigError as error:
+        if is_json:
+            emit({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
+            return Exit.CONFIG
         return _tell_config(config, error)
-    data(f"{config} is right.")
+    if is_json:
+        emit({"ok": True, "problems": []})
+        return Exit.OK
+    count = len(settings.mailboxes)
+    mailboxes = {0: "no mailbox yet", 1: "1 mailbox"}.get(count, f"{count} mailboxes")
+    data(f"{config} is right: {mailboxes}.")
     return Exit.OK
 
 

@@ -50,13 +50,15 @@ _DEPTHS: Final = (
 
 @click.command()
 @click.argument("job_id", metavar="[JOB]", required=False)
-@click.option("--wait", is_flag=True, help="Wait until the job is settled.")
+@click.option(
+    "--wait", is_flag=True, help="Wait until nothing of the job waits or is under way any more."
+)
 @click.option("--timeout", default=60.0, metavar="SECONDS", help="How long --wait waits (60).")
 @at_desk()
 def status(desk: Desk, job_id: str | None, timeout: float, *, wait: bool) -> int:
     """Say how a job stands, or how the daemon does.
 
-    Exits 0 sent, 69 failed, 75 not yet known.
+    Exits 0 sent, 69 failed, 75 not yet known; without a job: 0 it accepts mail, 75 it does not.
     """
     if job_id is None:
         return _daemon_status(desk)
@@ -82,7 +84,7 @@ def stats(desk: Desk) -> int:
 
 
 @click.command()
-@click.option("--after", default="0", metavar="SEQ|ID", help="Only what came later.")
+@click.option("--after", default="0", metavar="SEQ|ID", help="Only what came after this event.")
 @LIMIT
 @at_desk()
 def events(desk: Desk, after: str, limit: int) -> int:

@@ -4,9 +4,11 @@ Rules: nothing is half loaded; unknown keys are errors; mailboxes and relays may
 only in the main one. No network, no DNS: what a relay says to us is for `mailboxes check`.
 """
 
+import errno
 import grp
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +32,7 @@ _LATER_SECTIONS: Final = dict.fromkeys(("listener", "tokens", "access"), _LATER)
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
 _LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
+_LARGEST_FILE: Final = 16 * 1024 * 1024  # some ten thousand mailboxes
 _LONGEST_FAULT: Final = 200  # characters of the parser's words
 _MODE: Final = re.compile(r"0?[0-7]{3}", re.ASCII)
 _DEFAULT_MODE: Final = f"{ApiSettings().mode:04o}"
@@ -42,8 +45,8 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     """
     problems: list[SettingProblem] = []
     main = _read_file(path, problems)
-    folder = path.parent / "mailboxes.d"
-    others = [_read_file(file, problems) for file in sorted(folder.glob("*.toml"))]
+    beside = _find_beside(path.parent / "mailboxes.d", problems)
+    others = [_read_file(file, problems) for file in beside]
     daemon, api, retention = (
         _read_daemon(main.table("daemon")),
         _read_api(main.table("api")),
@@ -113,10 +116,23 @@ class _Senders:
         return find_secret(reference, folder, self._environ)
 
 
+def _find_beside(folder: Path, problems: list[SettingProblem]) -> list[Path]:
+    """The files of mailboxes, as a shell finds *.toml: hidden ones are what editors leave there."""
+    try:
+        files = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:  # to go on would hold the mail of every mailbox in it
+        wrong = f"can not be read: {error.strerror}."
+        problems.append(SettingProblem(str(folder), "", wrong, "Check what it is, and its mode."))
+        return []
+    return [file for file in files if file.suffix == ".toml" and not file.name.startswith(".")]
+
+
 def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
     values: dict[str, object] = {}
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        values = tomllib.loads(_read_text(path))
     except OSError as error:
         wrong = f"can not be read: {error.strerror}."
         problems.append(SettingProblem(str(path), "", wrong, "Check the path and its mode."))
@@ -126,6 +142,17 @@ def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
         wrong = f"is not TOML: {shown(str(error), _LONGEST_FAULT)}."
         problems.append(SettingProblem(str(path), "", wrong, "Mend that line."))
     return Table(path, "", values, problems)
+
+
+def _read_text(path: Path) -> str:
+    """The text of a settings file; never waits for a pipe, and never reads on without end."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        content = file.read(_LARGEST_FILE + 1)
+    if len(content) > _LARGEST_FILE:
+        raise OSError(errno.EFBIG, "it is too large for settings")
+    return content.decode()
 
 
 def _read_daemon(table: Table) -> DaemonSettings:

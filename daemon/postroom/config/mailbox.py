@@ -132,7 +132,10 @@ def _read_entries(table: Table, name: str) -> tuple[str, ...]:
 
 
 def _read_roots(table: Table) -> tuple[str, ...]:
-    roots = tuple(str(table.beside(text)) for text in table.texts("attachment_roots"))
+    written = table.texts("attachment_roots")
+    if "" in written:
+        table.wrong("attachment_roots", "holds an empty path.", "Name a folder.")
+    roots = tuple(str(table.beside(text)) for text in written)
     if "/" in roots:
         table.wrong("attachment_roots", "holds '/', every file there is.", "Name a folder.")
     return roots
@@ -142,7 +145,9 @@ def _read_domain_pace(table: Table) -> dict[str, DomainPace]:
     paces: dict[str, DomainPace] = {}
     for written, inner in table.each():
         found = read_address(f"x@{written}")
-        if isinstance(found, Address):
+        if isinstance(found, Address) and found.domain in paces:
+            table.wrong(written, "is there twice.", "Remove one of the two.")
+        elif isinstance(found, Address):
             paces[found.domain] = _read_one_domain(inner)
         else:
             table.wrong(written, "is not a domain.", 'Write "example.com" = { … }.')

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 NOWHERE: Final[Mapping[str, str]] = {}
 
+_LEAST: Final = 1e-6  # a microsecond, or one in eleven days: what is less is as good as nothing
 _HUGE: Final = 1 << 53  # whole numbers up to here are exact as floats, and no range reaches it
 _TYPES: Final = {
     bool: "true or false",
@@ -45,7 +46,8 @@ class Span:
 
     def __contains__(self, number: float) -> bool:
         """Whether the number lies within; NaN lies nowhere."""
-        return self.low <= number <= self.high and not (self.is_open and number == self.low)
+        low = self.low + _LEAST if self.is_open else self.low
+        return low <= number <= self.high
 
     @property
     def words(self) -> str:

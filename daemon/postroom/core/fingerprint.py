@@ -2,9 +2,11 @@
 
 The canonical form holds the fields as they were given, but for those that equal their default: a null, an empty list
 or object, false. `priority` and `copies` are in it as they were understood, so that spelling out a default changes
-nothing. `auto_submitted` is in it as given, because its default is the mailbox's and may change between two tries.
-Header names are folded, arrays keep their order, objects have none. `idempotency_key`, `on_duplicate`, `trace_id` and
-the bytes of attachments are never in it; a merge also leaves out the recipients.
+nothing; an attachment by path has its name and type in it likewise. `auto_submitted` is in it as given, because its
+default is the mailbox's and may change between two tries: who compares also asks for the `other_spelling`. Header
+names are folded, arrays keep their order, objects have none. `idempotency_key`, `on_duplicate`, `trace_id`, the bytes
+of attachments and the refs of uploads are never in it: an upload is what was uploaded, and may be so again. A merge
+also leaves out the recipients, and keeps the paths of files, of which a replay has the content to compare.
 
 Hashes are kept for ever: what changes this form raises HASH_VERSION, and the old form stays for old keys.
 """
@@ -12,9 +14,12 @@ Hashes are kept for ever: what changes this form raises HASH_VERSION, and the ol
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from postroom.core.filename import harmless_name, type_of
 from postroom.core.job import Job, OnDuplicate
+from postroom.core.mailbox import AutoSubmitted
 
 
 HASH_VERSION: Final = 1
@@ -37,6 +42,16 @@ def request_hash(job: Job, mode: OnDuplicate) -> bytes:
     return hashlib.sha256(f"postroom job {HASH_VERSION} {mode}\0{text}".encode()).digest()
 
 
+def other_spelling(job: Job, default: AutoSubmitted) -> Job:
+    """The same job, with `auto_submitted` spelled out where it is left to the mailbox's default, or the other way."""
+    if job.spec.get("auto_submitted") not in {None, default.value}:
+        return job
+    spec = {name: value for name, value in job.spec.items() if name != "auto_submitted"}
+    if job.spec.get("auto_submitted") is None:
+        spec["auto_submitted"] = default.value
+    return replace(job, spec=spec)
+
+
 def canonical_form(job: Job, mode: OnDuplicate) -> dict[str, object]:
     """The fields that count."""
     left_out = _NEVER | _RECIPIENTS if mode is OnDuplicate.MERGE else _NEVER
@@ -44,7 +59,7 @@ def canonical_form(job: Job, mode: OnDuplicate) -> dict[str, object]:
     for name, given in job.spec.items():
         if name in left_out:
             continue
-        value = _canonical(name, given)
+        value = _attached(given, mode) if name == "attachments" else _canonical(name, given)
         if value is not None:
             form[name] = value
     return form
@@ -57,15 +72,19 @@ def attachment_specs(job: Job) -> tuple[dict[str, object], ...]:
 
 
 def same_attachments(stored: Sequence[Attached], current: Sequence[Attached]) -> bool:
-    """Whether these are the same attachments: by their specs, and by digest where both can be read.
+    """Whether these are the same files, by digest where both can be read; what else their specs say is in the hash.
 
     A path that can no longer be read counts by its name, as does an upload that is gone.
     """
     return len(stored) == len(current) and all(
-        _bare(before[0]) == _bare(now[0])
-        and (before[1] is None or now[1] is None or before[1] == now[1])
-        for before, now in zip(stored, current, strict=True)
+        _is_same_file(before, now) for before, now in zip(stored, current, strict=True)
     )
+
+
+def _is_same_file(before: Attached, now: Attached) -> bool:
+    if before[1] is not None and now[1] is not None:
+        return before[1] == now[1]
+    return all(before[0].get(name) == now[0].get(name) for name in ("path", "ref"))
 
 
 def _canonical(name: str, given: object) -> object:
@@ -73,14 +92,32 @@ def _canonical(name: str, given: object) -> object:
     match name:
         case "to" | "cc" | "bcc" | "reply_to" if isinstance(given, list):
             return [_party(one) for one in given] or None
-        case "attachments" if isinstance(given, list):
-            return [_bare(one) for one in given if isinstance(one, dict)] or None
         case "headers" if isinstance(given, dict):
             return {header.lower(): value for header, value in given.items()} or None
         case "metadata":
             return given or None
         case _:
             return given
+
+
+def _attached(given: object, mode: OnDuplicate) -> object:
+    """What is said of attachments, without what only says where their bytes are found."""
+    if not isinstance(given, list):
+        return None
+    return [_attachment(_bare(one), mode) for one in given if isinstance(one, dict)] or None
+
+
+def _attachment(form: dict[str, object], mode: OnDuplicate) -> dict[str, object]:
+    form.pop("ref", None)
+    path = form.get("path")
+    if not isinstance(path, str):
+        return form
+    if mode is OnDuplicate.REPLAY:
+        del form["path"]
+    name = str(form.setdefault("filename", harmless_name(path)))
+    if form.get("content_type") == type_of(name):
+        del form["content_type"]
+    return form
 
 
 def _party(given: object) -> object:

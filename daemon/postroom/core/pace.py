@@ -7,6 +7,7 @@ once nor stops it. What the store kept from before a restart is counted as late 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from math import ceil, floor
 from typing import Final
@@ -140,7 +141,8 @@ def _shares(lane: Lane, limit: int, shares: LaneShares) -> tuple[tuple[tuple[Lan
     """
     found = [(tuple(Lane), limit)]
     if lane is not Lane.HIGH:
-        part = limit - floor(limit * shares.reserve_high)
+        reserve = Fraction(str(shares.reserve_high))  # 0.29 of 100 is 29, which floats miss
+        part = limit - floor(limit * reserve)
         found.append(((Lane.STANDARD, Lane.BULK), max(1, part)))
     if lane is Lane.BULK:
         found.append(((Lane.BULK,), ceil(limit * 4 / 5)))

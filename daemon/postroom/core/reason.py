@@ -15,6 +15,7 @@ class ReasonCode(StrEnum):
     EXPIRED = "expired"
     POISON = "poison"
     CANCELLED = "cancelled"
+    RESCHEDULED = "rescheduled"
     DRAIN = "drain"
     CRASH_BEFORE_MARK = "crash.before_mark"
     CRASH_AFTER_MARK = "crash.after_mark"
@@ -86,6 +87,9 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         "Look at the crashes in the daemon's log before you retry it.",
     ),
     _R.CANCELLED: Explanation("Somebody took it back before its mark.", "Nothing."),
+    _R.RESCHEDULED: Explanation(
+        "Somebody moved it to another time before its mark; no attempt was counted.", "Nothing."
+    ),
     _R.DRAIN: Explanation("The daemon stopped before its mark; no attempt was counted.", _NOTHING),
     _R.CRASH_BEFORE_MARK: Explanation(
         "The daemon ended without notice before its mark, so nothing went out.", _NOTHING
@@ -99,8 +103,8 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         _NOTHING,
     ),
     _R.STORE_UNAVAILABLE: Explanation(
-        "Its mark could not be stored, so the final dot was not sent.",
-        "See whether the disk is full or failing.",
+        "Its mark could not be stored, or a file of it not be read for want of resources, so the final dot was not sent.",
+        "See whether the disk is full or failing, or the daemon is out of memory or files (LimitNOFILE=).",
     ),
     _R.ATTACHMENT_MISSING: Explanation(
         "An attachment is not where it was when the job was accepted.",
@@ -157,8 +161,8 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         "Please report it with `postroom show --raw`.",
     ),
     _R.SMTPUTF8_UNSUPPORTED: Explanation(
-        "An address has characters beyond ASCII and the relay has no SMTPUTF8.",
-        "Use another address, or a relay with SMTPUTF8.",
+        "An address, here or in the header, has characters beyond ASCII and the relay has no SMTPUTF8.",
+        "Use another address, individual copies, or a relay with SMTPUTF8.",
     ),
     _R.MAIL_REFUSED: Explanation(
         "The relay refused the message before it heard of the recipient.",

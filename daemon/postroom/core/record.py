@@ -31,12 +31,17 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
-    """One delivery as it stands. `due_at` is None once it is settled; `history` is empty unless it was asked for."""
+    """One delivery as it stands. `due_at` is None once it is settled; `history` is empty unless it was asked for.
+
+    `recipient` is where it goes; `recipient_key` that of whom the caller named, another one where a mailbox diverts.
+    `trace_id` is None where it is read as part of its job, which has it.
+    """
 
     number: int
     job_number: int
     mailbox_id: str
     recipient: str
+    recipient_key: str
     domain: str
     lane: Lane
     state: DeliveryState
@@ -61,6 +66,7 @@ class DeliveryRecord:
     has_attachments: bool
     created_at: Instant
     history: tuple[HistoryRow, ...] = ()
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

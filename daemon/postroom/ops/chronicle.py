@@ -13,10 +13,11 @@ from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
-from postroom.ports.errors import RelayFault
+from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
 
+_NO_RELOAD: Final = "Settings are read at start: restart for new ones. SIGTERM stops."
 _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
@@ -71,9 +72,16 @@ class Chronicle:
             LogEvent.DAEMON_STOPPED, left_under_way=left_under_way, took_s=took.total_seconds()
         )
 
+    def signal_ignored(self, name: str) -> None:
+        """A signal came that means nothing here: it must not end what it did not ask to stop."""
+        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_NO_RELOAD)
+
     def failed(self, error: BaseException) -> None:
-        """The daemon can not go on."""
-        self._say(LogEvent.DAEMON_FAILED, **_told(error))
+        """The daemon can not go on. Where we refused to start, the words say it all and no trace is told."""
+        told = _told(error)
+        if isinstance(error, (AlreadyRunning, ConfigError, StateRefused)):
+            told["trace"] = ""
+        self._say(LogEvent.DAEMON_FAILED, **told)
 
     def watchdog_withheld(self, reason: str, loop_lag: timedelta) -> None:
         """No sign of life was given to systemd."""

@@ -51,6 +51,7 @@ class LogEvent(StrEnum):
     DAEMON_READY = "daemon.ready"
     DAEMON_DRAINING = "daemon.draining"
     DAEMON_STOPPED = "daemon.stopped"
+    SIGNAL_IGNORED = "signal.ignored"
     DAEMON_FAILED = "daemon.failed"
     WATCHDOG_WITHHELD = "watchdog.withheld"
     JOB_ACCEPTED = "job.accepted"
@@ -119,6 +120,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DAEMON_READY: ("took_s",),
     LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
     LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
+    LogEvent.SIGNAL_IGNORED: ("signal", "detail", "unlogged"),
     LogEvent.DAEMON_FAILED: _FAULT,
     LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s", "unlogged"),
     LogEvent.JOB_ACCEPTED: (*_JOB, "priority", "queued", "already", "suppressed"),
@@ -159,6 +161,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DAEMON_FAILED: LogLevel.ERROR,
+    LogEvent.SIGNAL_IGNORED: LogLevel.WARNING,
     LogEvent.WATCHDOG_WITHHELD: LogLevel.ERROR,
     LogEvent.DELIVERY_STARTED: LogLevel.DEBUG,
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,

@@ -16,7 +16,7 @@ from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
 from postroom.outbound.backlog import Backlog
 from postroom.ports.composing import Composer
-from postroom.ports.errors import ContentFault, RelayFault, StoreError
+from postroom.ports.errors import ContentFault, RelayFault, StoreError, StoreUnavailable
 from postroom.ports.host import Clock
 from postroom.ports.looping import MarkStopped, Started
 from postroom.ports.outbox import LoopStore
@@ -30,7 +30,7 @@ class Ended:
     At most one of `reply`, `fault`, `unfit`, `file_reason` and `stopped` decides, in the order stopped, file_reason,
     unfit, reply, fault. `is_connected`: the relay greeted us and took our login. `is_dotted`: the terminator was
     handed to the transport, or may have been. `is_mark_refused`: the store could not take the mark.
-    `is_interrupted`: we gave it up ourselves.
+    `is_interrupted`: we gave it up ourselves. `is_starved`: this host was too short of something to read a file of it.
     """
 
     stage: Stage
@@ -45,6 +45,7 @@ class Ended:
     is_dotted: bool = False
     is_mark_refused: bool = False
     is_interrupted: bool = False
+    is_starved: bool = False
 
 
 class Attempts:
@@ -68,6 +69,8 @@ class Attempts:
             if reason is not None:
                 return Ended(stage=Stage.CONNECT, file_reason=reason)
             session = await pool.borrow()
+        except StoreUnavailable:
+            return Ended(stage=Stage.CONNECT, is_starved=True)
         except RelayFault as fault:
             return Ended(stage=fault.stage, reply=fault.reply, fault=fault.detail)
         except asyncio.CancelledError:
@@ -85,11 +88,22 @@ class Attempts:
     ) -> Ended:
         is_reusable = False
         try:
-            content = self._composer.content(date_line(started.date_at), started.head, started.body)
-            end = await session.transact(_envelope(started, mailbox), content, mark, on_slow)
+            date = date_line(started.date_at)
+            content = self._composer.content(date, started.head, started.body)
+            size_bytes = len(date) + len(started.head) + started.body.size_bytes
+            envelope = Envelope(
+                sender=mailbox.address,
+                recipient=started.recipient,
+                envid=encode_id(Kind.DELIVERY, started.number),
+                size_bytes=size_bytes,
+                is_head_ascii=started.head.isascii(),
+            )
+            end = await session.transact(envelope, content, mark, on_slow)
             is_reusable = isinstance(end, Unfit) or end.is_reusable
         except RelayFault as fault:
             return Ended(stage=fault.stage, reply=fault.reply, fault=fault.detail)
+        except StoreUnavailable:
+            return Ended(stage=Stage.BODY, is_connected=True, reached_mail=True, is_starved=True)
         except ContentFault as fault:
             return Ended(
                 stage=Stage.BODY,
@@ -133,15 +147,6 @@ class _Mark:
             return False
         self.is_made = True
         return True
-
-
-def _envelope(started: Started, mailbox: Mailbox) -> Envelope:
-    return Envelope(
-        sender=mailbox.address,
-        recipient=started.recipient,
-        envid=encode_id(Kind.DELIVERY, started.number),
-        size_bytes=len(started.head) + started.body.size_bytes + len(date_line(started.date_at)),
-    )
 
 
 def _ended(end: Dialogue, mark: _Mark) -> Ended:

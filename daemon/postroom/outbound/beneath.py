@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from postroom.outbound.shortage import check_shortage
 from postroom.outbound.spool import PIECE_BYTES
 
 
@@ -52,7 +53,10 @@ class Wanted:
 def read_beneath(
     wanted: Wanted, take: Callable[[bytes], None], is_over: Callable[[], bool]
 ) -> Unfit | None:
-    """Give the whole file to `take`, piece by piece; why not, where it is unfit. `is_over`: nobody waits any more."""
+    """Give the whole file to `take`, piece by piece; why not, where it is unfit. `is_over`: nobody waits any more.
+
+    Raises: StoreUnavailable when this host is too short of something to read it.
+    """
     found = _find_root(wanted)
     if isinstance(found, Unfit):
         return found
@@ -60,6 +64,7 @@ def read_beneath(
         with _opened(*found) as number:
             return _find_fault(os.fstat(number), wanted) or _copy(number, wanted, take, is_over)
     except OSError as error:
+        check_shortage(error)
         return Unfit(_SAID.get(error.errno or 0, "The file can not be read."))
 
 

@@ -16,6 +16,7 @@ from postroom.core.body import Body, Encoding, FileSegment
 from postroom.core.encodings import encode_base64
 from postroom.core.message import date_line
 from postroom.core.reason import ReasonCode
+from postroom.outbound.shortage import check_shortage
 from postroom.outbound.spool import PIECE_BYTES, Spool
 from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Reader
@@ -38,6 +39,8 @@ class SpoolComposer:
         """Why a file of this body can not be sent, before the relay is dialled; None = all are well.
 
         Pinned files are read whole; of those in the spool only name and size are looked at.
+
+        Raises: StoreUnavailable when this host is too short of something to look.
         """
         files = [one for one in body.segments if isinstance(one, FileSegment)]
         if not files:
@@ -51,7 +54,7 @@ class SpoolComposer:
     ) -> Callable[[], AsyncIterator[bytes]]:
         """The message in wire pieces, dot-stuffed, ending in CRLF; may be asked for again.
 
-        The pieces raise ContentFault where a file is gone or another one.
+        The pieces raise ContentFault where a file is gone or another one, and StoreUnavailable as `check_pins` does.
         """
 
         async def stuffed() -> AsyncIterator[bytes]:
@@ -104,6 +107,7 @@ class SpoolComposer:
                     digest.update(piece)
                     yield encode_base64(piece) if is_encoded else piece
         except OSError as error:
+            check_shortage(error)
             raise ContentFault(ReasonCode.ATTACHMENT_MISSING, _named(segment)) from error
         if digest.hexdigest() != segment.sha256:
             raise ContentFault(_other(segment), _named(segment))
@@ -113,6 +117,7 @@ class SpoolComposer:
         try:
             number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
+            check_shortage(error)
             raise ContentFault(ReasonCode.ATTACHMENT_MISSING, _named(segment)) from error
         if not stat.S_ISREG(os.fstat(number).st_mode):
             os.close(number)

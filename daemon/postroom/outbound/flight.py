@@ -1,8 +1,8 @@
 """What is under way: one task for each attempt, from its start in the store to its outcome in the store.
 
 A relay's answer is never given up: if the store can not take it, it stays here and is tried until it is stored;
-meanwhile no new mark is made (`outbound/backlog`). Connection and slot are free as soon as the dialogue is over, so
-that the next start shares a commit with this outcome.
+meanwhile no new mark is made (`outbound/backlog`). While the store keeps up, connection and slot are free as soon as
+the dialogue is over, so that the next start shares a commit with this outcome.
 """
 
 import asyncio
@@ -148,7 +148,7 @@ class Flights:
         started: Started,
         landed: Landed,
     ) -> Instant | None:
-        """When the row is due again (None = it is settled or held)."""
+        """From when on the row may be due again (None = it is settled or held)."""
         began = self._clock.monotonic()
         world, held = self._places[row.number]
 
@@ -167,12 +167,14 @@ class Flights:
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
-        self._free(row.number, reached_mail=ended.reached_mail)
-        landed(row, None)
+        if self._backlog.is_clear:  # else whoever came now would only wait for its mark
+            self._free(row.number, reached_mail=ended.reached_mail)
+            landed(row, None)
         state = await self._keep(outcome)
+        self._free(row.number, reached_mail=ended.reached_mail)
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
-        return outcome.due_at if state in WAITING else None
+        return _due_at(row, outcome, state)
 
     def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
         give_back = () if ended.reached_mail else _buckets(world, held)
@@ -209,6 +211,16 @@ class Flights:
             raise
         except StoreError as problem:
             self._account.store_refused(problem)
+
+
+def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:
+    """From when on a row may be due that was moved by somebody else while it was under way, or by its outcome.
+
+    Its feed has passed over it meanwhile, and looks again from this instant on.
+    """
+    if state not in WAITING:
+        return None
+    return outcome.due_at if outcome.due_at is not None and state is outcome.after else row.due_at
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:

@@ -6,6 +6,8 @@ first: a breaker that opens a moment before its row is stored errs on the safe s
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from postroom.core.breaker import Breaker, trip
 from postroom.core.delivery import DeliveryState
@@ -22,6 +24,9 @@ from postroom.outbound.attempt import Ended
 from postroom.ports.account import Account
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.looping import Bucket, DomainPause, Outcome, Started
+
+
+_STARVED: Final = timedelta(seconds=10)  # until this host may have files and memory again
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,10 @@ class Judge:
         now = self._clock.now()
         if ended.file_reason is not None:
             fate = _Fate(DeliveryState.FAILED, ended.file_reason, counts_attempt=False)
+            return self._written(world, started, ended, give_back, fate, _Moved())
+        if ended.is_starved:
+            due_at = later(now, _STARVED)
+            fate = _waits(ReasonCode.STORE_UNAVAILABLE, due_at, counts_attempt=False)
             return self._written(world, started, ended, give_back, fate, _Moved())
         if ended.is_interrupted or ended.is_mark_refused:
             fate = _stopped_by_us(ended, now)
@@ -215,12 +224,12 @@ def _verdict(ended: Ended) -> Verdict | None:
     return classify(ended.stage, ended.reply, is_marked=ended.is_marked, is_dotted=ended.is_dotted)
 
 
-def _waits(reason: ReasonCode, now: Instant, *, counts_attempt: bool) -> _Fate:
-    """What is not the delivery's fault leaves its series alone: due at once, held back by a breaker."""
+def _waits(reason: ReasonCode, due_at: Instant, *, counts_attempt: bool) -> _Fate:
+    """What is not the delivery's fault leaves its series alone: due at once where a breaker holds it back."""
     return _Fate(
         DeliveryState.RETRY_SCHEDULED,
         reason,
-        now,
+        due_at,
         counts_attempt=counts_attempt,
         counts_series=False,
         is_deferral=not counts_attempt,

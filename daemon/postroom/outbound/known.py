@@ -8,8 +8,14 @@ same rules: the same content for the same recipients is the same job.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from postroom.core.fingerprint import attachment_specs, request_hash, same_attachments
-from postroom.core.job import Job, OnDuplicate, PathAttachment
+from postroom.core.fingerprint import (
+    attachment_specs,
+    other_spelling,
+    request_hash,
+    same_attachments,
+)
+from postroom.core.job import Job, OnDuplicate, PathAttachment, StagedAttachment
+from postroom.core.mailbox import Mailbox
 from postroom.core.record import JobRecord
 from postroom.outbound.gather import SLOW
 from postroom.ports.accepting import KnownKey
@@ -42,14 +48,16 @@ async def compare(
     known: KnownKey,
     *,
     staging: Staging,
-    roots: tuple[str, ...],
+    mailbox: Mailbox | None,
     find_job: FindJob,
     reader_uid: int,
 ) -> Repeated | Additions | Refused:
-    """What this job is to the one that the key stands for; `roots` are those of its mailbox, if it still has one."""
-    if known.request_hash == request_hash(job, OnDuplicate.REPLAY):
+    """What this job is to the one that the key stands for; `mailbox` is None where it is not configured any more."""
+    spellings = [job] if mailbox is None else [job, other_spelling(job, mailbox.auto_submitted)]
+    if known.request_hash in {request_hash(one, OnDuplicate.REPLAY) for one in spellings}:
+        roots = mailbox.attachment_roots if mailbox else ()
         return await _compare_files(job, known, staging, roots, reader_uid)
-    if known.request_hash != request_hash(job, OnDuplicate.MERGE):
+    if known.request_hash not in {request_hash(one, OnDuplicate.MERGE) for one in spellings}:
         return key_reused(known.job_number)
     if known.is_expired and job.on_duplicate is OnDuplicate.REPLAY:
         return repeated(job, known)
@@ -70,24 +78,35 @@ def repeated(job: Job, known: KnownKey) -> Repeated:
 async def _compare_files(
     job: Job, known: KnownKey, staging: Staging, roots: tuple[str, ...], reader_uid: int
 ) -> Repeated | Refused:
-    """By content where both can be read; a tombstone keeps no digests, and an upload's ref is its content."""
-    by_path = [one.source for one in job.attachments if isinstance(one.source, PathAttachment)]
-    if not by_path or known.is_expired:
+    """By content where both can be read; a tombstone keeps no digests."""
+    if not job.attachments or known.is_expired:
         return repeated(job, known)
+    by_path = [one.source for one in job.attachments if isinstance(one.source, PathAttachment)]
     # No limit: a file that grew past it is another file, not one that can not be read.
     digests = await staging.digest_files(by_path, roots=roots, limit_bytes=0, reader_uid=reader_uid)
     if isinstance(digests, FilesSlow):
         return SLOW
     paths = iter(digests)
     current = [
-        (given, next(paths) if isinstance(one.source, PathAttachment) else None)
+        (
+            given,
+            await _find_digest(one.source.ref, staging)
+            if isinstance(one.source, StagedAttachment)
+            else next(paths),
+        )
         for given, one in zip(attachment_specs(job), job.attachments, strict=True)
     ]
     same = same_attachments(known.attachments, current)
     return repeated(job, known) if same else key_reused(known.job_number)
 
 
+async def _find_digest(ref: str, staging: Staging) -> str | None:
+    """The digest of an upload; None where it is gone."""
+    found = await staging.find_staged(ref)
+    return None if found is None else found.sha256
+
+
 async def _find_keys(known: KnownKey, find_job: FindJob) -> frozenset[str]:
     """The recipients of a stored job as address keys; none where only a tombstone is left."""
     found = None if known.is_expired else await find_job(known.job_number)
-    return frozenset(one.recipient.casefold() for one in found.deliveries) if found else frozenset()
+    return frozenset(one.recipient_key for one in found.deliveries) if found else frozenset()

@@ -89,21 +89,20 @@ class Dialer:
 
     async def _open(self, address: Address) -> socket.socket:
         family, place = address
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.setblocking(False)  # noqa: FBT003
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            async with asyncio.timeout(self._timeouts.connect.total_seconds()):
-                await asyncio.get_running_loop().sock_connect(sock, place)
-        except OSError as error:  # TimeoutError is one
-            sock.close()
-            text = os.strerror(error.errno) if error.errno else "no answer in time"
-            fault = RelayFault(Stage.CONNECT, f"{place[0]!s} port {self._relay.port}: {text}")
-        except BaseException:
-            sock.close()
-            raise
-        else:
-            return sock
+        with contextlib.ExitStack() as undo:
+            try:
+                # In here: a host may have no sockets left, and must not end with that.
+                sock = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+                sock.setblocking(False)  # noqa: FBT003
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                async with asyncio.timeout(self._timeouts.connect.total_seconds()):
+                    await asyncio.get_running_loop().sock_connect(sock, place)
+            except OSError as error:  # TimeoutError is one
+                text = os.strerror(error.errno) if error.errno else "no answer in time"
+                fault = RelayFault(Stage.CONNECT, f"{place[0]!s} port {self._relay.port}: {text}")
+            else:
+                undo.pop_all()
+                return sock
         raise fault
 
     def _make_client(self, sock: socket.socket, context: ssl.SSLContext | None) -> aiosmtplib.SMTP:

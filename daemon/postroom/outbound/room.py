@@ -11,6 +11,7 @@ from typing import Final
 
 from postroom.core.hourly import HourlyCount
 from postroom.core.instant import MINUTE, Instant
+from postroom.core.job import Problem
 from postroom.core.mailbox import Mailbox
 from postroom.ports.host import Clock
 from postroom.ports.submitting import RefusalCode, RefusalKind, Refused
@@ -49,7 +50,11 @@ class Room:
         minute = self._minute()
         hour = self._hours[mailbox.id]
         hour.forget(minute)
-        refused = self._find_full(mailbox, count) or _find_hour_full(mailbox, hour, count, minute)
+        refused = (
+            _find_too_many(mailbox, count)
+            or self._find_full(mailbox, count)
+            or _find_hour_full(mailbox, hour, count, minute)
+        )
         if refused is not None:
             return refused
         self._under_way[mailbox.id] += count
@@ -75,6 +80,16 @@ class Room:
 
     def _minute(self) -> int:
         return self._clock.monotonic() // MINUTE
+
+
+def _find_too_many(mailbox: Mailbox, count: int) -> Refused | None:
+    """For what never finds room: to say "later" would have the caller try for ever."""
+    limits = mailbox.limits.queued, mailbox.limits.accepted_per_hour
+    most = min((limit for limit in limits if limit), default=count)
+    if count <= most:
+        return None
+    detail = f"The mailbox {mailbox.id} never takes {count:,} recipients at once: its limits allow {most:,}."
+    return Refused(RefusalKind.WRONG, RefusalCode.INVALID_JOB, detail, (Problem("/to", detail),))
 
 
 def _find_hour_full(mailbox: Mailbox, hour: HourlyCount, count: int, minute: int) -> Refused | None:

@@ -30,7 +30,7 @@ class NewDelivery:
 class NewJob:
     """A job to be, whole: what the unit needs and nothing it must compute.
 
-    `key_hash` is None for a key that we minted. `request_hash` leaves out attachment digests; in a merge it also
+    A key that we minted (`is_key_minted`) is kept as long as the job, any other for ever. `request_hash` leaves out attachment digests; in a merge it also
     leaves out recipients. `attachment_digests` are hex SHA-256 in the order of `job.attachments`, None = unreadable.
     `staged_refs` are the staged uploads that it uses.
     """
@@ -40,7 +40,8 @@ class NewJob:
     principal_uid: int
     trace_id: str
     idempotency_key: str
-    key_hash: bytes | None
+    key_hash: bytes
+    is_key_minted: bool
     request_hash: bytes
     hash_version: int
     attachment_digests: tuple[str | None, ...]

@@ -11,7 +11,10 @@ class Composer(Protocol):
     """Puts Date line, head and body together."""
 
     async def check_pins(self, body: Body) -> ReasonCode | None:
-        """Why a pinned attachment can not be sent: `attachment_missing` or `attachment_changed`; None = all are well."""
+        """Why a pinned attachment can not be sent: `attachment_missing` or `attachment_changed`; None = all are well.
+
+        Raises: StoreUnavailable when that can not be told now.
+        """
         ...
 
     def content(

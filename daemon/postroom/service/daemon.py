@@ -25,6 +25,9 @@ from postroom.store.sqlite.opening import OpeningRules
 from postroom.store.sqlite.outbox import Outbox, open_outbox
 
 
+_STDERR: Final = 2
+_STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+_IGNORED: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _LAST_WORDS: Final = timedelta(seconds=5)  # for what was interrupted to be stored
 _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd this often
 
@@ -39,13 +42,12 @@ class Daemon:
         self._stop = asyncio.Event()
 
     async def serve(self) -> None:
-        """Run until SIGTERM or SIGINT. Raises PostroomError when it can not start or not go on."""
+        """Run until a signal says stop. Raises PostroomError when it can not start or not go on."""
         began = self._tools.clock.monotonic()
         settings, tools = self._settings, self._tools
         state_dir = settings.daemon.state_dir
         tools.chronicle.starting(__version__, os.getpid(), state_dir, len(settings.mailboxes))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._stop.set)
+        self._listen_to_signals()
         files = Files(state_dir, tools.clock)
         async with open_outbox(
             state_dir, tools.clock, tools.entropy, files.spool.has, self._rules
@@ -57,6 +59,19 @@ class Daemon:
                 async with asyncio.TaskGroup() as group:
                     joined = await join(settings, tools, outbox, files, group)
                     await self._live(outbox, joined, group, began)
+
+    def _listen_to_signals(self) -> None:
+        """No signal that people and tools send may end the daemon unasked, and leave doubt behind.
+
+        A terminal that hangs up stops what it started; without one SIGHUP means "reload", which does not exist.
+        """
+        loop = asyncio.get_running_loop()
+        for number in _STOPS:
+            loop.add_signal_handler(number, self._stop.set)
+        for number in _IGNORED:
+            loop.add_signal_handler(number, self._tools.chronicle.signal_ignored, number.name)
+        if os.isatty(_STDERR):
+            loop.add_signal_handler(signal.SIGHUP, self._stop.set)
 
     async def _live(
         self, outbox: Outbox, joined: Joined, group: asyncio.TaskGroup, began: int

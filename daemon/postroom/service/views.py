@@ -43,6 +43,11 @@ _EXPLAINED: Final = frozenset(
     {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
 )
 
+# Of a mailbox that is not in the settings there is no world that gates could ask.
+_NO_MAILBOX: Final = GateReport(
+    "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
+)
+
 
 class LoopView:
     """Implements ports.loop.Loop."""
@@ -69,6 +74,8 @@ class LoopView:
         if delivery.state not in _EXPLAINED or delivery.due_at is None:
             return Explanation(delivery.state, (), None)
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
+        if not findings:
+            return Explanation(delivery.state, (_NO_MAILBOX,), None)
         gates = tuple(_report(finding) for finding in findings)
         return Explanation(delivery.state, gates, _earliest(findings, self._clock.now()))
 
@@ -178,8 +185,8 @@ def _report(finding: Finding) -> GateReport:
     return GateReport(
         name=finding.gate,
         verdict=GateVerdict.PASSED if finding.is_passed else GateVerdict.BLOCKED,
-        value=None if finding.value is None else str(finding.value),
-        threshold=None if finding.threshold is None else str(finding.threshold),
+        value=finding.value,
+        threshold=finding.threshold,
         until=finding.until,
     )
 

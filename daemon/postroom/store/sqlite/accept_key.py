@@ -22,13 +22,15 @@ _FIND: Final = """
 _FIND_RECIPIENTS: Final = """
     SELECT recipient_hash FROM idempotency WHERE mailbox_id = ? AND key_hash = ? AND recipient_hash <> ?"""
 _INSERT: Final = """
-    INSERT INTO idempotency (mailbox_id, key_hash, recipient_hash, job, request_hash, hash_version)
-    VALUES (?, ?, ?, ?, ?, ?)"""
+    INSERT INTO idempotency (mailbox_id, key_hash, recipient_hash, job, request_hash, hash_version, minted)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_IS_MINTED: Final = """
+    SELECT minted FROM idempotency WHERE mailbox_id = ? AND key_hash = ? AND recipient_hash = ?"""
 
 
 def find_key_row(conn: sqlite3.Connection, new: NewJob) -> sqlite3.Row | None:
-    """The row of the job that this key stands for."""
-    if new.key_hash is None:
+    """The row of the job that this key stands for; nobody can know a key that is minted just now."""
+    if new.is_key_minted:
         return None
     row: sqlite3.Row | None = conn.execute(
         _FIND, (new.job.mailbox_id, new.key_hash, JOB_ROW)
@@ -62,11 +64,10 @@ def find_known_recipients(conn: sqlite3.Connection, new: NewJob) -> frozenset[by
 def write_key(
     conn: sqlite3.Connection, new: NewJob, job: int, recipient_keys: tuple[str, ...]
 ) -> None:
-    """Remember a new key, for ever."""
-    if new.key_hash is None:
-        return
+    """Remember a new key: for ever, or as long as the job if we minted it."""
     names = (new.job.mailbox_id, new.key_hash)
-    conn.execute(_INSERT, (*names, JOB_ROW, job, new.request_hash, new.hash_version))
+    row = (*names, JOB_ROW, job, new.request_hash, new.hash_version, new.is_key_minted)
+    conn.execute(_INSERT, row)
     if new.job.on_duplicate is OnDuplicate.MERGE:
         add_recipients(conn, new, job, recipient_keys)
 
@@ -74,9 +75,11 @@ def write_key(
 def add_recipients(
     conn: sqlite3.Connection, new: NewJob, job: int, recipient_keys: tuple[str, ...]
 ) -> None:
-    """Remember recipients of a merge, for ever."""
+    """Remember recipients of a merge as long as its key."""
     names = (new.job.mailbox_id, new.key_hash)
-    rows = [(*names, hash_recipient(key), job, JOB_ROW, new.hash_version) for key in recipient_keys]
+    (is_minted,) = conn.execute(_IS_MINTED, (*names, JOB_ROW)).fetchone()
+    told = (job, JOB_ROW, new.hash_version, is_minted)
+    rows = [(*names, hash_recipient(key), *told) for key in recipient_keys]
     conn.executemany(_INSERT, rows)
 
 

@@ -170,15 +170,16 @@ class SqliteAdmin:
         limit: int,
         unit_of: Callable[[tuple[int, ...]], Unit[int]] | None,
     ) -> BulkResult:
+        """Everything that the filter meets is counted, so that a caller knows what is left; `limit` are acted on."""
         matched = done = 0
         cursor: int | None = None
-        most = _COUNT_AT_ONCE if unit_of is None else BITE
-        while matched < limit:
-            room = min(most, limit - matched)
-            look = partial(find_candidates, by=by, states=states, cursor=cursor, limit=room)
+        while True:
+            room = min(BITE, limit - matched) if unit_of is not None and matched < limit else 0
+            most = room or _COUNT_AT_ONCE
+            look = partial(find_candidates, by=by, states=states, cursor=cursor, limit=most)
             page: Page[int] = await self._database.read(look)
             matched += len(page.items)
-            if unit_of is not None and page.items:
+            if unit_of is not None and room and page.items:
                 weight = _ROWS_EACH * len(page.items)
                 unit = unit_of(page.items)
                 done += await self._database.write(unit, lane=WriteLane.REST, weight=weight)

@@ -29,10 +29,14 @@ _REMEMBER: Final = "UPDATE delivery SET cancel_asked = 1 WHERE number = ?"
 
 _MOVABLE: Final = """
     SELECT number, state, not_after FROM delivery
-    WHERE job = ? AND state IN ('pending', 'held', 'retry_scheduled')"""
+    WHERE job = ? AND (state IN ('pending', 'held', 'retry_scheduled') OR (state = 'sending' AND marked_at IS NULL))"""
 _ANY_STATE: Final = "SELECT state FROM delivery WHERE job = ? LIMIT 1"
 _MOVE: Final = f"""
     UPDATE delivery SET due_at = ?, version = version + 1 WHERE number = ? RETURNING {MOVED}"""
+_PUT_BACK: Final = f"""
+    UPDATE delivery SET state = 'pending', reason_code = 'rescheduled', due_at = ?, deferrals = deferrals + 1, stage = NULL, crashes = 0,
+        version = version + 1
+    WHERE number = ? RETURNING {MOVED}"""
 _MOVED_BY: Final = "UPDATE job SET rescheduled_by = ? WHERE number = ?"
 
 
@@ -108,7 +112,10 @@ class BulkCancelling:
 
 @dataclass(frozen=True, slots=True)
 class Rescheduling:
-    """A unit that moves what waits in a job to `send_at`; a time in the past means now."""
+    """A unit that moves what has no mark in a job to `send_at`; a time in the past means now.
+
+    An attempt that is under way finds at its mark that the delivery waits again, and drops the line.
+    """
 
     job: int
     send_at: Instant
@@ -116,7 +123,7 @@ class Rescheduling:
     at: Instant
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[JobRecord | WrongState | None]:
-        """The job as it is now; WrongState when nothing in it waits, or `send_at` lies beyond its not_after."""
+        """The job as it is now; WrongState when nothing in it is without a mark, or `send_at` lies beyond its not_after."""
         found = find_job(conn, self.job)
         if found is None or found.is_expired:
             return UnitResult(None)
@@ -127,21 +134,32 @@ class Rescheduling:
             return UnitResult(wrong)
         changes: list[Change] = []
         for row in rows:
-            moved = conn.execute(_MOVE, (due_at, row["number"])).fetchone()
-            if row["state"] in WAITING:
-                changes.append(RowsGone((row["number"],)))
-                changes.append(
-                    RowsWaiting(moved["mailbox_id"], Lane(moved["lane"]), due_at, moved["domain"])
-                )
+            changes += self._move(conn, row, due_at)
         conn.execute(_MOVED_BY, (self.actor.by, self.job))
         return UnitResult(find_job(conn, self.job), tuple(changes))
+
+    def _move(
+        self, conn: sqlite3.Connection, row: sqlite3.Row, due_at: Instant
+    ) -> tuple[Change, ...]:
+        state = DeliveryState(row["state"])
+        if state is DeliveryState.SENDING:
+            moved = conn.execute(_PUT_BACK, (due_at, row["number"])).fetchone()
+            step = Step(
+                state, DeliveryState.PENDING, self.at, self.actor.by, ReasonCode.RESCHEDULED
+            )
+            return record(conn, moved, step)
+        moved = conn.execute(_MOVE, (due_at, row["number"])).fetchone()
+        if state not in WAITING:
+            return ()
+        waits = RowsWaiting(moved["mailbox_id"], Lane(moved["lane"]), due_at, moved["domain"])
+        return RowsGone((row["number"],)), waits
 
     def _wrong(
         self, conn: sqlite3.Connection, rows: list[sqlite3.Row], due_at: Instant
     ) -> WrongState | None:
         if not rows:
             (state,) = conn.execute(_ANY_STATE, (self.job,)).fetchone()
-            return WrongState(DeliveryState(state), "nothing in this job waits any more")
+            return WrongState(DeliveryState(state), "nothing of this job waits any more")
         row = rows[0]
         if row["not_after"] is not None and due_at > row["not_after"]:
             detail = "send_at is later than the job's not_after: it would never be sent"

@@ -56,6 +56,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     )
     conn.row_factory = sqlite3.Row
     conn.execute("PRAGMA query_only = ON")
+    conn.execute("PRAGMA synchronous = FULL")
     conn.execute("PRAGMA temp_store = MEMORY")
     return conn
 

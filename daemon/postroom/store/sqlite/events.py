@@ -60,6 +60,10 @@ def _picture(row: sqlite3.Row) -> dict[str, object]:
             "conversation_id": row["conversation_key"],
             "metadata": _raw(row["thread_metadata"]),
         },
+        "answers": {
+            "job_id": encode_id(Kind.JOB, row["job"]),
+            "delivery_id": encode_id(Kind.DELIVERY, row["number"]),
+        },
         "job_id": encode_id(Kind.JOB, row["job"]),
         "trace_id": row["trace_id"],
         "metadata": _raw(row["metadata"]),

@@ -24,7 +24,9 @@ _S = DeliveryState
 _FIND: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.recipient, d.message_id, d.head,
            d.claim, d.date_at, d.not_after, d.attempts, d.series_attempts, d.series_started_at, d.deferrals,
-           d.crashes, d.doubts, j.trace_id, b.content, b.segments, b.size_bytes
+           d.crashes, d.doubts, j.trace_id, b.content, b.segments, b.size_bytes,
+           EXISTS (SELECT 1 FROM suppression AS s
+                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
     WHERE d.number = ?"""
 _START: Final = """
@@ -54,11 +56,18 @@ _PUT_BACK: Final = """
 
 
 def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
-    """Take a waiting row; None when it waits no more, is not due, or can not be read and was set aside."""
+    """Take a waiting row; None when it waits no more, is not due, may not go any more, or is set aside unreadable.
+
+    What would be refused at the mark is ended here already: a relay that never lets it come so far must not be asked
+    about a suppressed address again and again.
+    """
     row = conn.execute(_FIND, (given.number,)).fetchone()
     if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
         return UnitResult(None)
     before = DeliveryState(row["state"])
+    stopped = _judge(row, given.at)
+    if stopped is not None:
+        return UnitResult(None, _stop(conn, row, before, stopped, given.at))
     started = _started(row, given.at)
     if started is None:
         conn.execute(_SET_ASIDE, (given.number,))
@@ -84,9 +93,9 @@ def mark(
     if not _is_under_way(row, claim):
         reason = row["reason_code"] and ReasonCode(row["reason_code"])
         return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
-    stopped = _judge(row, at)
+    stopped = _judge(row, at) or _judge_pause(row)
     if stopped is not None:
-        return UnitResult(stopped, _stop(conn, row, stopped, at))
+        return UnitResult(stopped, _stop(conn, row, _S.SENDING, stopped, at))
     conn.execute(_MARK, (at, number))
     return UnitResult(at)
 
@@ -134,19 +143,28 @@ def _is_under_way(row: sqlite3.Row, claim: int) -> bool:
 
 
 def _judge(row: sqlite3.Row, at: Instant) -> MarkStopped | None:
-    """What speaks against sending; a pause by classification is the loop's to judge, not the mark's."""
+    """What has ended it."""
     if row["not_after"] is not None and at > row["not_after"]:
         return MarkStopped(end_unsent(_S.FAILED, row["doubts"]), ReasonCode.EXPIRED)
     if row["is_suppressed"]:
         after = end_unsent(_S.FAILED, row["doubts"])
         return MarkStopped(after, ReasonCode.RECIPIENT_SUPPRESSED)
+    return None
+
+
+def _judge_pause(row: sqlite3.Row) -> MarkStopped | None:
+    """Whether a person's pause keeps it; one by classification is the loop's to judge, not the mark's."""
     if row["paused_at"] is not None:
         return MarkStopped(_S.PENDING, ReasonCode.MAILBOX_PAUSED)
     return None
 
 
 def _stop(
-    conn: sqlite3.Connection, row: sqlite3.Row, stopped: MarkStopped, at: Instant
+    conn: sqlite3.Connection,
+    row: sqlite3.Row,
+    before: DeliveryState,
+    stopped: MarkStopped,
+    at: Instant,
 ) -> tuple[Change, ...]:
     given = {
         "after": stopped.state,
@@ -155,4 +173,4 @@ def _stop(
         "number": row["number"],
     }
     conn.execute(_PUT_BACK if stopped.state in WAITING else _STOP, given)
-    return record(conn, row, Step(_S.SENDING, stopped.state, at, BY, stopped.reason_code))
+    return record(conn, row, Step(before, stopped.state, at, BY, stopped.reason_code))

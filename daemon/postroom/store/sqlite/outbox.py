@@ -18,11 +18,15 @@ from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
 from postroom.store.sqlite.reader import SqliteReader
 from postroom.store.sqlite.space import Space, disk_free
-from postroom.store.sqlite.state_dir import check_file_system, locked, make_file, make_private
+from postroom.store.sqlite.state_dir import (
+    FILE_NAME,
+    check_file_system,
+    locked,
+    make_file,
+    make_private,
+)
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
-
-FILE_NAME: Final = "postroom.db"
 
 MIN_FREE_BYTES: Final = (
     256 * 1024 * 1024

@@ -23,7 +23,9 @@ from postroom.store.sqlite.keyset import (
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
 _LOOK: Final = 1_000
 
-_ONE: Final = f"SELECT {rows.DELIVERY} FROM delivery WHERE number = ?"
+_ONE: Final = f"""
+    SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id
+    FROM delivery WHERE number = ?"""
 _PLACE: Final = "SELECT state, created_at FROM delivery WHERE number = ?"
 _HISTORY: Final = f"SELECT {rows.HISTORY} FROM history WHERE delivery = ? ORDER BY number"
 
@@ -70,7 +72,7 @@ def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | Non
     if row is None:
         return None
     history = tuple(rows.history_of(past) for past in conn.execute(_HISTORY, (number,)))
-    return rows.delivery_of(row, history)
+    return rows.delivery_of(row, history, row["trace_id"])
 
 
 def find_deliveries(
@@ -193,7 +195,8 @@ def _is_candidate(
 
 
 def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
-    return rows.delivery_of(conn.execute(_ONE, (number,)).fetchone())
+    row = conn.execute(_ONE, (number,)).fetchone()
+    return rows.delivery_of(row, trace_id=row["trace_id"])
 
 
 def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:

@@ -27,6 +27,7 @@ _CLOSE: Final = """
     WHERE number = ? AND settled_status = ? AND expired_at IS NULL AND NOT EXISTS (
         SELECT 1 FROM delivery
         WHERE job = job.number AND state IN ('pending', 'held', 'sending', 'retry_scheduled', 'uncertain'))"""
+_DROP_MINTED: Final = "DELETE FROM idempotency WHERE job = ? AND minted"
 _FINAL: Final = """
     UPDATE idempotency SET (final_status, job_created_at) = (SELECT settled_status, created_at FROM job WHERE number = ?)
     WHERE job = ? AND recipient_hash = x''"""
@@ -87,6 +88,7 @@ class Closing:
     def _close(self, conn: sqlite3.Connection, number: int) -> bool:
         if not conn.execute(_CLOSE, (self.at, number, self.status)).rowcount:
             return False
+        conn.execute(_DROP_MINTED, (number,))
         conn.execute(_FINAL, (number, number))
         return True
 

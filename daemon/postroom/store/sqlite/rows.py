@@ -23,7 +23,7 @@ from postroom.core.reply import Stage
 
 
 DELIVERY: Final = """
-    number, job, mailbox_id, recipient, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
+    number, job, mailbox_id, recipient, recipient_key, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
     message_id, attempts, series_attempts, deferrals, crashes, doubts, stage, marked_at, reply_code, enhanced_status,
     reply_text, relay_message_id, settled_by, has_attachments, created_at"""
 JOB: Final = "number, mailbox_id, created_at, trace_id, idempotency_key, conversation_key, lane, copies, spec"
@@ -33,13 +33,16 @@ HISTORY: Final = (
 SUPPRESSION: Final = "number, mailbox_id, address, reason, by, created_at"
 
 
-def delivery_of(row: sqlite3.Row, history: tuple[HistoryRow, ...] = ()) -> DeliveryRecord:
-    """A delivery from its DELIVERY columns."""
+def delivery_of(
+    row: sqlite3.Row, history: tuple[HistoryRow, ...] = (), trace_id: str | None = None
+) -> DeliveryRecord:
+    """A delivery from its DELIVERY columns, and what else was read for it."""
     return DeliveryRecord(
         number=row["number"],
         job_number=row["job"],
         mailbox_id=row["mailbox_id"],
         recipient=row["recipient"],
+        recipient_key=row["recipient_key"],
         domain=row["domain"],
         lane=Lane(row["lane"]),
         state=DeliveryState(row["state"]),
@@ -64,6 +67,7 @@ def delivery_of(row: sqlite3.Row, history: tuple[HistoryRow, ...] = ()) -> Deliv
         has_attachments=bool(row["has_attachments"]),
         created_at=Instant(row["created_at"]),
         history=history,
+        trace_id=trace_id,
     )
 
 

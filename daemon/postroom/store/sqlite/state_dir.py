@@ -6,6 +6,7 @@ Known limits: the kind of file system is read from /proc/self/mountinfo; where t
 import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Final
 from postroom.ports.errors import AlreadyRunning, StateRefused
 
 
+FILE_NAME: Final = "postroom.db"
 LOCK: Final = "lock"
 
+_OTHERS: Final = 0o077
 _MOUNTS: Final = Path("/proc/self/mountinfo")
 _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 
@@ -37,10 +40,16 @@ _PASSING: Final = {
 def make_private(state_dir: Path) -> None:
     """Make the directory if there is none; whichever it was, it is 0700 afterwards.
 
-    Raises: StateRefused when it can not be.
+    Raises: StateRefused when it can not be, or is somebody else's: `/`, `/tmp` or a home must not become 0700.
     """
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_shared(state_dir):
+            message = (
+                f"state_dir {state_dir} is open to others and holds things that are not ours. Name a folder of its own,"
+                " or chmod 700 it if it is."
+            )
+            raise StateRefused(message)
         state_dir.chmod(0o700)
     except OSError as error:
         message = f"state_dir {state_dir} can not be made private: {error.strerror}. Give it to the daemon's user."
@@ -50,6 +59,13 @@ def make_private(state_dir: Path) -> None:
 def wal_of(path: Path) -> Path:
     """Where SQLite keeps the write-ahead log of the database at `path`."""
     return path.with_name(path.name + "-wal")
+
+
+def _is_shared(directory: Path) -> bool:
+    if not stat.S_IMODE(directory.stat().st_mode) & _OTHERS:
+        return False
+    names = {one.name for one in directory.iterdir()}
+    return bool(names) and names.isdisjoint((LOCK, FILE_NAME))
 
 
 def make_file(path: Path) -> None:

@@ -212,6 +212,7 @@ CREATE TABLE idempotency (
     hash_version   INTEGER NOT NULL,
     final_status   TEXT,                    -- set when retention took the job
     job_created_at INTEGER,                 -- set with it
+    minted         INTEGER NOT NULL DEFAULT 0, -- we made the key: it goes with the job and leaves no tombstone
     PRIMARY KEY (mailbox_id, key_hash, recipient_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_job ON idempotency (job);

@@ -1,0 +1,79 @@
+"""`postroom explain`: why mail waits, gate by gate, and what a person can do about it."""
+
+from typing import Final
+
+import click
+
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.jobs import deliveries_table, short
+from postroom.cli.meanings import GATES, tell_reasons
+from postroom.cli.paper import Column, Json, column, data, dig, emit, paint, plain, table, talk
+from postroom.client import UNSETTLED
+
+
+_GATES: Final = (
+    column("GATE", "name"),
+    column("VERDICT", "verdict"),
+    Column("VALUE", lambda row: short(row.get("value"))),
+    Column("THRESHOLD", lambda row: short(row.get("threshold"))),
+    Column("OPENS", lambda row: short(row.get("until_at"))),
+)
+
+
+@click.command()
+@click.argument("name", metavar="JOB|DELIVERY")
+@at_desk()
+def explain(desk: Desk, name: str) -> int:
+    """Say why mail waits: every gate, with its numbers.
+
+    Of a job, the gates are shown once for all deliveries that wait at the same one.
+    """
+    is_delivery = name.startswith("dlv_")
+    deliveries = [] if is_delivery else desk.client.job(name)["deliveries"]
+    waiting = [one["id"] for one in deliveries if one["state"] in UNSETTLED]
+    found = [desk.client.explain(one) for one in ([name] if is_delivery else waiting)]
+    if desk.is_json:
+        emit(found[0] if is_delivery else {"items": found})
+        return Exit.OK
+    told: set[str] = set()
+    for one in found:
+        blocked = plain(one.get("blocked_by"))
+        data(_summary(one, blocked))
+        if blocked not in told:
+            told.add(blocked)
+            _tell_gates(desk, one, blocked)
+    if not found:
+        talk("Nothing of this job waits.")
+        deliveries_table(deliveries)
+    return Exit.OK
+
+
+def _summary(explanation: Json, blocked: str) -> str:
+    state = plain(explanation.get("state"))
+    if blocked:
+        earliest = plain(short(dig(explanation, "earliest_at")))
+        why = f"waits for {blocked}" + (f"; not before {earliest}" if earliest else "")
+    elif state == "sending":
+        why = "it is under way"
+    elif state in UNSETTLED:
+        why = "nothing holds it, it is about to start"
+    else:
+        why = "it waits for nothing"
+    return f"{plain(explanation.get('delivery_id'))}  {paint(state)}: {why}"
+
+
+def _tell_gates(desk: Desk, explanation: Json, blocked: str) -> None:
+    gates = explanation.get("gates", [])
+    if not gates and explanation.get("state") not in UNSETTLED:
+        deliveries_table([desk.client.delivery(str(explanation.get("delivery_id")))])
+        return
+    waiting = GATES.get(blocked)
+    if waiting is not None:
+        data(f"  Because {waiting.because}.")
+        data(f"  What to do: {waiting.to_do}")
+    if gates:
+        table(gates, _GATES)
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    values = [plain(one.get("value")) for one in gates if one.get("name") == blocked]
+    tell_reasons({"reason_code": value.partition(": ")[2]} for value in values)

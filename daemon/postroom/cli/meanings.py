@@ -1,0 +1,111 @@
+"""What the words in the tables mean, said where they appear: reasons, and the gates that mail waits at."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.cli.paper import Json, talk
+from postroom.core.reason import EXPLANATIONS, Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why mail waits at a gate, and what a person can do about it."""
+
+    because: str
+    to_do: str
+
+
+_ROOM: Final = "Nothing, or raise it."
+
+# docs/operating.md is held against it by a test.
+GATES: Final[Mapping[str, Waiting]] = {
+    "send_time": Waiting(
+        "its `send_at` is not there yet", "Nothing, or `POST /v1/jobs/{id}/reschedule`."
+    ),
+    "hold": Waiting(
+        "it is held, or a person paused its mailbox",
+        "`postroom mailboxes resume`, or bring the mailbox back.",
+    ),
+    "mailbox_pace": Waiting(
+        "the mailbox has used up its `per_second` or `per_minute`, or the part of it that is not for high",
+        "Nothing, or raise `mailbox.pace`.",
+    ),
+    "relay_pace": Waiting(
+        "all mailboxes of the relay together have used up its `per_second` or `per_minute`, or the part that is not for high",
+        "Nothing, or raise `relay.NAME.pace`.",
+    ),
+    "daily_cap": Waiting(
+        "the mailbox has used up its `per_day` within 24 hours, or the part of it that is not for high",
+        "Nothing, or raise `per_day`.",
+    ),
+    "relay_daily_cap": Waiting(
+        "all mailboxes of the relay together have used up its `per_day` within 24 hours, or the part that is not for high",
+        "Nothing, or raise `per_day`.",
+    ),
+    "domain_pause": Waiting(
+        "the recipient's domain said that it takes no more from us for a while", "Nothing."
+    ),
+    "domain_pace": Waiting("`domain_pace` of the recipient's domain is used up", _ROOM),
+    "mailbox_breaker": Waiting(
+        "the relay refuses this mailbox (sender, quota, a storm of refusals or doubts)",
+        "See its reason; `postroom mailboxes` names it.",
+    ),
+    "relay_breaker": Waiting(
+        "the relay can not be reached, or refuses us", "See its reason; `postroom mailboxes check`."
+    ),
+    "backoff": Waiting(
+        "the last try failed for the moment",
+        "Nothing, or `POST /v1/jobs/{id}/reschedule`.",
+    ),
+    "lane_share": Waiting("bulk has used up `lanes.bulk_per_second`", "Nothing."),
+    "mailbox_bulk_share": Waiting(
+        "bulk has all connections of the mailbox but the one that is never for bulk", "Nothing."
+    ),
+    "relay_bulk_share": Waiting(
+        "bulk has all connections of the relay but the one that is never for bulk", "Nothing."
+    ),
+    "mailbox_attachment_share": Waiting(
+        "attachments have all connections of the mailbox but the one that is never for them",
+        "Nothing.",
+    ),
+    "relay_attachment_share": Waiting(
+        "attachments have all connections of the relay but the one that is never for them",
+        "Nothing.",
+    ),
+    "mailbox_connections": Waiting("the mailbox has its `concurrency` under way", _ROOM),
+    "relay_connections": Waiting("the relay has its `concurrency` under way", _ROOM),
+    "mailbox_slots": Waiting(
+        "the mailbox has half of the daemon's slots; with an open breaker, one", "Nothing."
+    ),
+    "attachment_slots": Waiting("mails with attachments have half of the slots", "Nothing."),
+    "suspect_slots": Waiting(
+        "two crashes found it under way, so it is tried alone, and another one is being tried",
+        "Nothing.",
+    ),
+    "slots": Waiting("`daemon.slots` deliveries are under way", _ROOM),
+    "slow_slots": Waiting(
+        "as many wait for a relay's last word for more than 30 s", "See what the relays do."
+    ),
+    "drain": Waiting("the daemon is stopping", "Nothing."),
+    "precondition": Waiting("its `not_after` is over", "Nothing."),
+}
+
+_MEANINGS: Final[Mapping[str, Explanation]] = {
+    str(code): meaning for code, meaning in EXPLANATIONS.items()
+}
+
+
+def meaning_of(reason_code: object) -> Explanation | None:
+    """What a reason code means; None for none, or one of a newer daemon."""
+    return _MEANINGS.get(str(reason_code))
+
+
+def tell_reasons(rows: Iterable[Json]) -> None:
+    """Say what the reasons in a table mean and what to do about each, once."""
+    codes = dict.fromkeys(str(row.get("reason_code")) for row in rows)
+    known = {code: _MEANINGS[code] for code in codes if code in _MEANINGS}
+    width = max(map(len, known), default=0)
+    for code, meaning in known.items():
+        talk(f"{code.ljust(width)}  {meaning.means}")
+        talk(f"{' ' * width}  What to do: {meaning.to_do}")

@@ -1,0 +1,94 @@
+"""What went wrong, for a person at a terminal: each fault once, in the words of the command line, and what to do."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from postroom.cli.paper import plain, talk
+from postroom.client.errors import PostroomError, Problem, Unreachable
+
+
+_OPTIONS: Final[Mapping[str, str]] = {
+    "mailbox_id": "--mailbox",
+    "to": "--to",
+    "cc": "--cc",
+    "bcc": "--bcc",
+    "reply_to": "--reply-to",
+    "subject": "--subject",
+    "text": "--text",
+    "html": "--html-file",
+    "headers": "--header",
+    "metadata": "--metadata",
+    "copies": "--copies",
+    "send_at": "--send-at",
+    "not_after": "--not-after",
+    "conversation_id": "--conversation",
+    "thread_id": "--thread",
+    "trace_id": "--trace",
+    "idempotency_key": "--key",
+    "on_duplicate": "--on-duplicate",
+    "state": "--state",
+    "status": "--status",
+    "reason_code": "--reason",
+    "domain": "--domain",
+    "recipient": "--recipient",
+    "since": "--since",
+    "after": "--after",
+    "limit": "--limit",
+}
+_ATTACHMENT: Final = re.compile(r"attachments/(\d+)(?:/.*)?", re.ASCII)
+# What the daemon advises speaks of its HTTP API; here is the same for who types. "" = the faults say it all.
+_FIXES: Final[Mapping[str, str]] = {
+    "invalid_job": "",
+    "invalid_request": "",
+    "not_found": "Check the id: `postroom jobs` lists what is kept.",
+    "wrong_state": "See how it stands: `postroom show ID`.",
+    "log_reset": "Start again with --after 0.",
+    "log_trimmed": "Start again with --after 0: it begins with the oldest event there is.",
+    "unknown_mailbox": "`postroom mailboxes` lists them.",
+    "unknown_thread": "Give a thread of the same mailbox, or leave --thread out.",
+    "attachment_refused": "Name a regular file beneath an attachment root of the mailbox, or upload it with --attach.",
+    "filter_combination": "Use one of them, alone or with --mailbox and --since.",
+}
+
+
+def tell(error: PostroomError) -> None:
+    """Say on stderr what happened and what to do about it."""
+    if isinstance(error, Problem):
+        _tell_problem(error)
+        return
+    talk(f"postroom: {plain(error)}")
+    if isinstance(error, Unreachable):
+        talk(
+            "  Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
+        )
+    if error.idempotency_key:
+        talk(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
+
+
+def _tell_problem(error: Problem) -> None:
+    faults = [plain(f"{_where(pointer)}{detail}") for pointer, detail in error.errors]
+    if len(faults) == 1:
+        talk(f"postroom: {faults[0]} ({plain(error.code)})")
+    elif faults:
+        talk(f"postroom: {plain(error.problem.get('title'))}: ({plain(error.code)})")
+        for fault in faults:
+            talk(f"  {fault}")
+    else:
+        talk(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
+    holder = error.problem.get("job_id")
+    if holder:
+        talk(f"  It belongs to {plain(holder)}: postroom show {plain(holder)}")
+    fix = _FIXES.get(error.code, error.fix)
+    if fix:
+        talk(f"  What to do: {plain(fix)}")
+
+
+def _where(pointer: str) -> str:
+    """The option that a JSON pointer of the API stands for; "" where what is wrong needs no place."""
+    path = pointer.removeprefix("/filter").removeprefix("/")
+    attachment = _ATTACHMENT.fullmatch(path)
+    if attachment is not None:
+        return f"attachment {int(attachment[1]) + 1}: "
+    option = _OPTIONS.get(path.partition("/")[0])
+    return f"{option}: " if option else ""

@@ -1,0 +1,114 @@
+"""A real Postfix in a directory of its own: takes mail on a port of loopback and hands it on to another."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.peers import needs_peer, needs_root
+
+
+MAIN = """\
+compatibility_level = 3.6
+queue_directory = {folder}/queue
+data_directory = {folder}/data
+maillog_file = {folder}/log
+maillog_file_prefixes = {folder}
+myhostname = relay.example.net
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+relay_domains = agent.test
+transport_maps = inline:{{ {{ agent.test = smtp:[127.0.0.1]:{next_hop} }} }}
+smtpd_relay_restrictions = permit_mynetworks, reject
+smtpd_recipient_restrictions = check_recipient_access inline:{{ {{ gone@agent.test = 550 5.1.1 User unknown }} }}
+disable_dns_lookups = yes
+smtp_host_lookup = native
+smtp_tls_security_level = none
+smtpd_tls_security_level = none
+alias_maps =
+"""
+MASTER = """\
+{port} inet n - n - - smtpd
+pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+verify unix - - n - 1 verify
+flush unix n - n 1000? 0 flush
+proxymap unix - - n - - proxymap
+smtp unix - - n - - smtp
+relay unix - - n - - smtp
+error unix - - n - - error
+retry unix - - n - - error
+anvil unix - - n - 1 anvil
+scache unix - - n - 1 scache
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+
+@dataclass(frozen=True)
+class Postfix:
+    """Where it listens, to whom it hands on, and where it writes."""
+
+    port: int
+    next_hop: int
+    folder: Path
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+
+@contextmanager
+def postfix() -> Iterator[Postfix]:
+    """One that runs until the end of the block; what is for agent.test goes to `next_hop`, where nobody listens yet."""
+    command = needs_peer("postfix")
+    needs_root()
+    # not pytest's folder: Postfix gives up its privileges, and could not walk into that
+    folder = Path(tempfile.mkdtemp(prefix="postroom-postfix-"))
+    try:
+        folder.chmod(0o755)
+        port, next_hop = _free_port(), _free_port()
+        (folder / "main.cf").write_text(MAIN.format(folder=folder, next_hop=next_hop))
+        (folder / "master.cf").write_text(MASTER.format(port=port))
+        (folder / "queue").mkdir()
+        (folder / "data").mkdir()
+        os.chown(folder / "data", pwd.getpwnam("postfix").pw_uid, -1)
+        _call(command, folder, "start")
+        try:
+            yield Postfix(port, next_hop, folder)
+        finally:
+            _call(command, folder, "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+def _call(command: str, folder: Path, verb: str) -> None:
+    done = subprocess.run(
+        [command, "-c", str(folder), verb],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _free_port() -> int:
+    """A port that nobody had a moment ago: Postfix can not be told to let the kernel choose."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
