@@ -68,7 +68,7 @@ class Publishing:
         if before is None:
             result = self._publish(conn)
         else:
-            result = UnitResult[PublishResult](Doubled(before["seq"]))
+            result = UnitResult(Doubled(before["seq"]))
         if one.is_last:
             close_received(conn, one.received.number, one.at)
         return result
