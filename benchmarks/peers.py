@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 
@@ -198,6 +199,10 @@ class Daemon:
         lines = (self.folder / "log").read_text().splitlines()
         return next(json.loads(one) for one in reversed(lines) if f'"{event}"' in one)
 
+    def log_at(self, event):
+        """The time of that line, in seconds."""
+        return datetime.fromisoformat(self.log_line(event)["at"]).timestamp()
+
     def cpu_s(self):
         """User and system time of all its threads so far, to the clock tick."""
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -322,8 +327,18 @@ class Postfix:
         """Hand it `count` messages of 2 KiB from so many sessions at once, with its own generator."""
         subprocess.run(
             [
-                *("/usr/sbin/smtp-source", "-d", "-s", str(submitters), "-l", "2048"),
-                *("-m", str(count), "-f", "bench@example.com", "-t", "someone@agent.test"),
+                "/usr/sbin/smtp-source",
+                "-d",
+                "-s",
+                str(submitters),
+                "-l",
+                "2048",
+                "-m",
+                str(count),
+                "-f",
+                "bench@example.com",
+                "-t",
+                "someone@agent.test",
                 f"127.0.0.1:{self.port}",
             ],
             check=True,

@@ -382,6 +382,22 @@ def test_the_message_itself_is_written_as_it_is(
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
 
 
+def test_people_and_attachments_are_shown_as_one_would_type_them(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = {
+        "to": ["ann@example.com", {"address": "bob@example.com", "name": "Bob B"}],
+        "cc": [{"address": "eve@example.com"}],
+        "attachments": [{"ref": "att_1"}, {"path": "/srv/a.pdf", "filename": "Report.pdf"}],
+    }
+    daemon.on("GET /v1/jobs/job_1", job("sent", request=request))
+    assert main(["show", "job_1"]) == 0
+    out = capsys.readouterr().out
+    assert "ann@example.com, Bob B <bob@example.com>\n" in out
+    assert "  eve@example.com\n" in out
+    assert "att_1, /srv/a.pdf as Report.pdf\n" in out
+
+
 def test_no_dead_letters_is_no_news(daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]) -> None:
     daemon.on("GET /v1/dead-letters", page())
     assert main(["dead-letters"]) == 0
@@ -479,6 +495,17 @@ def test_a_suppression_says_for_which_mailbox_it_is(
     daemon.on("DELETE /v1/suppressions", problem(404, "not_found", "?"))
     assert main(["suppressions", "remove", "x@example.com", *mailbox]) == 69
     assert "is not suppressed" in capsys.readouterr().err
+
+
+def test_a_mailbox_that_is_not_blocked_has_no_probe_to_wait_for(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A closed breaker has one for a moment after each fault."""
+    redial = {"state": "closed", "reason": None, "probe_at": "2026-11-30T07:00:00.250000Z"}
+    box = {"id": "a", "address": "a@example.com", "relay": "main", "state": "active"}
+    daemon.on("GET /v1/mailboxes", {"items": [{**box, "relay_breaker": redial}]})
+    main(["mailboxes"])
+    assert "PROBE" not in capsys.readouterr().out
 
 
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [

@@ -184,6 +184,17 @@ def test_each_kind_of_no_is_an_exception_of_its_own(
     assert len(daemon.asked) == 1
 
 
+def test_the_text_of_an_error_says_each_fault_once(daemon: FakeDaemon, client: Client) -> None:
+    errors = [
+        {"pointer": "/to/0", "detail": "Bad."},
+        {"pointer": "/mailbox_id", "detail": "Unknown."},
+    ]
+    daemon.on("GET /v1/stats", problem(422, "x", "/to/0: Bad. And 1 more.", errors=errors))
+    with pytest.raises(Invalid) as caught:
+        client.stats()
+    assert str(caught.value) == "/to/0: Bad.; /mailbox_id: Unknown."
+
+
 def test_an_answer_that_is_not_json_is_named(daemon: FakeDaemon, client: Client) -> None:
     daemon.on("GET /v1/stats", Say(200, b"<html>"))
     with pytest.raises(NotUnderstood, match="not JSON"):

@@ -167,6 +167,7 @@ def test_a_closed_breaker_waits_a_moment_after_a_fault() -> None:
     world = a_world()
     world.relay.breaker = Breaker(faults_in_row=1, probe_at=at(0.2))
     assert blocked_by(PLAIN, world) == "relay_breaker"
+    assert finding("relay_breaker", PLAIN, world).value == "closed, faults in a row: 1"
     assert blocked_by(PLAIN, world, 0.2) is None
 
 

@@ -14,7 +14,13 @@ from postroom.ops.chronicle import Chronicle, lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
-from postroom.ports.errors import RelayFault, StoreBroken, StoreUnavailable
+from postroom.ports.errors import (
+    AlreadyRunning,
+    RelayFault,
+    StateRefused,
+    StoreBroken,
+    StoreUnavailable,
+)
 from postroom.ports.looping import Recovered
 from support.ops_clock import LateClock
 
@@ -112,6 +118,14 @@ def test_an_exception_is_told_by_the_way_it_came() -> None:
     assert "_raised" in str(line["trace"])
     assert line["detail"] == "no\nline <…@b.test>"
     assert log.stream.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize("error", [AlreadyRunning("process 7 is"), StateRefused("chmod 700 it.")])
+def test_a_start_that_we_refuse_is_told_without_a_trace(error: Exception) -> None:
+    log = Log()
+    log.chronicle.failed(_raised(error))
+    (line,) = log.lines()
+    assert (line["detail"], line["trace"]) == (str(error), "")
 
 
 def test_the_same_trouble_is_said_once_a_minute() -> None:

@@ -54,6 +54,9 @@ async def test_what_is_not_configured_is_skipped() -> None:
         assert words(lines) == (
             "dns:ok connect:ok tls:skipped ehlo:ok auth:skipped sender:ok reset:ok"
         )
+        assert lines["dns"].detail == "127.0.0.1 is an address, no name"
+        assert lines["tls"].detail == 'tls = "none" in the settings'
+        assert lines["auth"].detail == 'auth = "none" in the settings'
 
 
 async def test_a_name_that_does_not_resolve() -> None:

@@ -41,6 +41,17 @@ async def test_what_is_due_is_sent_and_what_comes_later_too() -> None:
     ]
 
 
+async def test_the_next_start_does_not_wait_for_the_outcome_before_it_to_be_stored() -> None:
+    run = loop(mailbox(concurrency=1))
+    run.store.finish_failures.append(StoreUnavailable("later"))
+    first, second, third = (run.store.add("box") for _ in range(3))
+    async with run:
+        assert run.store.state(first) is SENDING  # sent, and not stored yet
+        assert run.store.starts == [first, second]
+        await run.run(2)
+        assert states(run, [first, second, third]) == {SENT_STATE: 3}
+
+
 async def test_a_send_time_is_kept() -> None:
     run = loop(mailbox())
     later = run.store.add("box", due_at=Instant(run.clock.now() + 90 * SECOND))

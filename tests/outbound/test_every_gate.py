@@ -77,6 +77,7 @@ def _world(run: Loop) -> Any:
 
 TWO = ({}, {})
 TWO_BULK = (only_bulk(), only_bulk())
+TWO_HEAVY = ({"has_attachments": True}, {"has_attachments": True})
 SCENES = {
     "send_time": Scene(rows=({"due_at": TOMORROW},)),
     "hold": Scene(prepare=_pause),
@@ -94,6 +95,8 @@ SCENES = {
     "lane_share": Scene(TWO_BULK, a=said(lanes=LaneShares(bulk_per_second=0.001))),
     "mailbox_bulk_share": Scene(TWO_BULK, a=said(concurrency=2), is_slow=True),
     "relay_bulk_share": Scene(TWO_BULK, relay=said(concurrency=2), is_slow=True),
+    "mailbox_attachment_share": Scene(TWO_HEAVY, a=said(concurrency=2), is_slow=True),
+    "relay_attachment_share": Scene(TWO_HEAVY, relay=said(concurrency=2), is_slow=True),
     "mailbox_connections": Scene(TWO, a=said(concurrency=1), is_slow=True),
     "relay_connections": Scene(TWO, relay=said(concurrency=1), is_slow=True),
     "mailbox_slots": Scene(TWO, slots=3, is_slow=True),

@@ -80,6 +80,16 @@ async def test_who_is_told_ok_is_stored_and_only_the_culprit_is_not(
     assert stored_in(tmp_path) == ok
 
 
+async def test_a_group_in_which_nothing_fails_pays_for_no_savepoints(tmp_path: Path) -> None:
+    faults = Faults()
+    async with probe_database(tmp_path, faults) as database:
+        faults.statements.clear()
+        await ask(database, [insert(n) for n in range(N)])
+        assert [sql.split()[0] for sql in faults.statements] == [
+            *("BEGIN", *["INSERT"] * N, "COMMIT")
+        ]
+
+
 @pytest.mark.parametrize("k", range(N))
 async def test_two_that_break_the_transaction_cost_only_themselves(tmp_path: Path, k: int) -> None:
     other = (k + 2) % N

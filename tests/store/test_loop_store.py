@@ -475,7 +475,29 @@ async def test_retries_beyond_the_longest_wait_are_pulled_in_and_send_times_stay
         again = outcome_of(one.number, one.claim, S.RETRY_SCHEDULED, reply=BUSY, due_at=far)
         await outbox.loop.finish(again)
         planned = await outbox.intake.accept(new_job(outbox.intake, due_at=far))
-        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 1
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, NOON, latest, 10) == 1
         assert (await seen(outbox, one.number)).due_at == latest
         assert (await seen(outbox, planned.deliveries[0].number)).due_at == far  # type: ignore[union-attr]
-        assert await outbox.loop.pull_in("support", Lane.STANDARD, latest, 10) == 0
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, NOON, latest, 10) == 0
+
+
+async def test_what_was_due_before_the_clock_went_back_is_due_and_send_times_stay(
+    tmp_path: Path,
+) -> None:
+    back = Instant(NOON - 1_000_000 * MINUTE)
+    latest = Instant(back + 60 * MINUTE)
+    async with outbox_in(tmp_path) as outbox:
+        one = await under_way(outbox)
+        put_back = outcome_of(one.number, one.claim, S.PENDING, due_at=NOON)
+        await outbox.loop.finish(put_back)
+        plain = await outbox.intake.accept(new_job(outbox.intake, due_at=NOON))
+        planned = await outbox.intake.accept(new_job(outbox.intake, due_at=Instant(NOON + 1)))
+        numbers = [one.number, *(it.deliveries[0].number for it in (plain, planned))]  # type: ignore[union-attr]
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 1) == 1
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 10) == 1
+        assert [(await seen(outbox, number)).due_at for number in numbers] == [
+            back,
+            back,
+            NOON + 1,
+        ]
+        assert await outbox.loop.pull_in("support", Lane.STANDARD, back, latest, 10) == 0

@@ -143,7 +143,7 @@ class House:
 
     async def settled(self, job_id: str) -> dict[str, str]:
         """The same once the job is settled."""
-        await self.ask("GET", f"/jobs/{job_id}?wait=settled&timeout_s=10")
+        await self.ask("GET", f"/jobs/{job_id}?wait=settled&timeout_s=20")
         return await self.states(job_id)
 
     async def until(self, is_so: Callable[[], Any], timeout_s: float = 10) -> None:

@@ -208,7 +208,9 @@ class FakeOutbox:
         await settle(1)
         self.breakers[mailbox_id] = breaker
 
-    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
+    async def pull_in(
+        self, mailbox_id: str, lane: Lane, now: Instant, latest: Instant, limit: int
+    ) -> int:
         beyond = [
             row
             for row in self.rows.values()

@@ -452,17 +452,29 @@ class _Talk:
         return some
 
     async def _read_content(self, stuffed: bytearray) -> None:
-        """Read up to CRLF.CRLF, and nothing else ends it."""
-        while stuffed != b".\r\n" and not stuffed.endswith(b"\r\n.\r\n"):
-            try:
-                line = await self._reader.readuntil(b"\n")
-            except asyncio.IncompleteReadError as cut:
-                self._connection.received += cut.partial
-                stuffed += cut.partial
-                raise
-            self._connection.received += line
-            stuffed += line
-        del stuffed[-3:]
+        """Read up to CRLF.CRLF, and nothing else ends it; what came behind it is left to be read."""
+        end = _end_of(stuffed, 0)
+        while end is None:
+            some = await self._reader.read(1 << 16)
+            self._connection.received += some
+            if not some:
+                raise asyncio.IncompleteReadError(bytes(stuffed), None)
+            seen = len(stuffed)
+            stuffed += some
+            end = _end_of(stuffed, seen)
+        rest = stuffed[end:]
+        if rest:
+            self._reader._buffer[:0] = rest  # type: ignore[attr-defined]
+            del self._connection.received[-len(rest) :]
+        del stuffed[end - 3 :]
+
+
+def _end_of(stuffed: bytearray, seen: int) -> int | None:
+    """Where the content ends, its terminator included; before `seen` there is no end."""
+    if stuffed.startswith(b".\r\n"):
+        return 3
+    found = stuffed.find(b"\r\n.\r\n", max(0, seen - 4))
+    return None if found < 0 else found + 5
 
 
 def _multi_line(code: str, texts: tuple[str, ...]) -> list[str]:

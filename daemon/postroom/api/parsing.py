@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from postroom.api.faultwords import say
 from postroom.api.problems import Code, Refusal, invalid
 from postroom.api.requests import Asked
 from postroom.core.address import read_address
@@ -14,7 +15,6 @@ from postroom.core.ids import Kind, base32, decode_id
 from postroom.core.instant import Instant, later, parse_instant
 from postroom.core.job import Address
 from postroom.core.words import pointer as to_pointer
-from postroom.core.words import shown
 
 
 Q = TypeVar("Q", bound=Asked)
@@ -25,8 +25,6 @@ _MISSING: Final = re.compile(r"(?s)Object missing required field `(.*)`")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _AGO: Final = re.compile(r"(\d{1,9})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-# The library repeats what it was given.
-_SENTENCE: Final = 200
 # No call has a tenth of these.
 _PARAMETERS: Final = 100
 
@@ -36,7 +34,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any | Refusa
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as fault:
-        return _refusal(str(fault))
+        return _refusal(str(fault), decoder.type)
     except msgspec.DecodeError:
         return Refusal(Code.NOT_JSON, "The body can not be read as JSON.")
     except RecursionError:
@@ -55,7 +53,7 @@ def decode_query(raw: str, wanted: type[Q]) -> Q | Refusal:
     try:
         found = msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as fault:
-        return _refusal(str(fault))
+        return _refusal(str(fault), wanted)
     # The library takes the text "null" for nothing at all; a query has no nothing but leaving it out.
     lost = next((name for name in given if getattr(found, name) is None), None)
     return (
@@ -111,10 +109,11 @@ def read_id(kind: Kind, text: str | None) -> int | None:
     return None if text is None else decode_id(kind, text)
 
 
-def _refusal(text: str) -> Refusal:
+def _refusal(text: str, wanted: Any) -> Refusal:
     found = _WHERE.fullmatch(text)
     what, where = (found[1], found[2]) if found else (text, "")
-    pointer = "".join(to_pointer(step[1] or step[2]) for step in _STEP.finditer(where))
+    steps = [step[1] or step[2] for step in _STEP.finditer(where)]
+    pointer = "".join(map(to_pointer, steps))
     unknown, missing = _UNKNOWN.fullmatch(what), _MISSING.fullmatch(what)
     if unknown is not None:
         return invalid(
@@ -122,4 +121,4 @@ def _refusal(text: str) -> Refusal:
         )
     if missing is not None:
         return invalid(pointer + to_pointer(missing[1]), "This field is needed.")
-    return invalid(pointer, shown(what.replace("`", ""), _SENTENCE) + ".")
+    return invalid(pointer, say(what, wanted, steps))

@@ -95,7 +95,13 @@ class DeadQuery(Asked, frozen=True):
 class EventQuery(Asked, frozen=True):
     """From where on: a seq or an event id."""
 
-    after: Annotated[str, Meta(pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$")] = "0"
+    after: Annotated[
+        str,
+        Meta(
+            pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
+            examples=["4711", "evt_0000000000001"],
+        ),
+    ] = "0"
     limit: Limit = PAGE
 
 
@@ -135,7 +141,7 @@ class Resolve(Asked, frozen=True):
 class Pause(Asked, frozen=True):
     """Why a mailbox is paused."""
 
-    reason: Annotated[str, Meta(max_length=200)] = ""
+    reason: Annotated[str, Meta(max_length=200)] | None = None
 
 
 class Suppress(Asked, frozen=True):
@@ -143,7 +149,7 @@ class Suppress(Asked, frozen=True):
 
     address: Addr
     mailbox_id: Mailbox | None = None
-    reason: Annotated[str, Meta(max_length=200)] = ""
+    reason: Annotated[str, Meta(max_length=200)] | None = None
 
 
 class BulkFilter(Asked, frozen=True):

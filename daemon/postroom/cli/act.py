@@ -149,13 +149,17 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
 
     if not bulk["dry_run"] and not bulk["yes"]:
         count = min(run(dry_run=True)["matched"], bulk["limit"] or _LIMIT)
-        _confirm(f"{work.act} {count} deliveries?")
+        _confirm(f"{work.act} {_deliveries(count)}?")
     answer = run(dry_run=bulk["dry_run"])
     if desk.is_json:
         emit(answer)
     else:
         _tell_answer(work, answer, is_dry=bulk["dry_run"])
     return Exit.OK
+
+
+def _deliveries(count: int) -> str:
+    return "1 delivery" if count == 1 else f"{count:,} deliveries"
 
 
 def _confirm(question: str) -> None:

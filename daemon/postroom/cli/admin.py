@@ -19,8 +19,9 @@ def mailboxes_table(rows: list[Json]) -> None:
 
 
 def _breaker(row: Json, name: str) -> object:
-    """What this mailbox's own breaker says, or that of its relay."""
-    found = (dig(row, which, name) for which in ("breaker", "relay_breaker"))
+    """What this mailbox's own breaker says, or that of its relay, while it is not closed."""
+    both = ("breaker", "relay_breaker")
+    found = (dig(row, one, name) for one in both if dig(row, one, "state") != "closed")
     return next((one for one in found if one), None)
 
 

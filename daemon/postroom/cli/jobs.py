@@ -166,7 +166,7 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
     else:
         request = found.get("request")
         shown = {n: value for n, value in found.items() if n not in ("deliveries", "request")}
-        facts({**shown, **(request if isinstance(request, dict) else {})})
+        facts({**shown, **(_asked(request) if isinstance(request, dict) else {})})
         data("")
         deliveries_table(found["deliveries"])
     return Exit.OK
@@ -199,6 +199,24 @@ def _recipients(deliveries: list[Json]) -> str:
     first = plain(deliveries[0]["recipient"]) if deliveries else ""
     more = len(deliveries) - 1
     return f"{first} and {more} more" if more > 0 else first
+
+
+def _asked(request: Json) -> Json:
+    """What was asked for; people and attachments as one would type them."""
+    return {
+        name: [_item(one) for one in value] if isinstance(value, list) else value
+        for name, value in request.items()
+    }
+
+
+def _item(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    if "address" in item:
+        name, address = plain(item.get("name")), plain(item["address"])
+        return f"{name} <{address}>" if name else address
+    where = plain(item.get("path") or item.get("ref"))
+    return f"{where} as {plain(item['filename'])}" if item.get("filename") else where
 
 
 def _show_raw(desk: Desk, name: str) -> int:

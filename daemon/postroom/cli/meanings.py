@@ -65,6 +65,14 @@ GATES: Final[Mapping[str, Waiting]] = {
     "relay_bulk_share": Waiting(
         "bulk has all connections of the relay but the one that is never for bulk", "Nothing."
     ),
+    "mailbox_attachment_share": Waiting(
+        "attachments have all connections of the mailbox but the one that is never for them",
+        "Nothing.",
+    ),
+    "relay_attachment_share": Waiting(
+        "attachments have all connections of the relay but the one that is never for them",
+        "Nothing.",
+    ),
     "mailbox_connections": Waiting("the mailbox has its `concurrency` under way", _ROOM),
     "relay_connections": Waiting("the relay has its `concurrency` under way", _ROOM),
     "mailbox_slots": Waiting(

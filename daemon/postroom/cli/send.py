@@ -49,7 +49,9 @@ _PLACE: Final = click.Path(path_type=Path)
 @click.option("--reply-to", multiple=True, metavar="ADDRESS", help="Where answers should go.")
 @click.option("--subject", required=True, metavar="TEXT", help="The subject.")
 @click.option(
-    "--text", metavar="TEXT", help="The text; - or no text at all reads it from standard input."
+    "--text",
+    metavar="TEXT",
+    help="The text; from standard input with -, or where no text is given.",
 )
 @click.option("--text-file", type=_OR_STDIN, help="The text, from a UTF-8 file or - .")
 @click.option("--html-file", type=_OR_STDIN, help="The same as HTML.")

@@ -74,7 +74,7 @@ class Client:
         return self.submit({**given(job), **fields})
 
     def submit(self, job: Mapping[str, Any]) -> Json:
-        """Hand over a job as CONTRACT §3 has it."""
+        """Hand over a job, its fields as `POST /v1/jobs` takes them (docs/api.md)."""
         keyed = self._with_key(job)
         try:
             return self._post("/v1/jobs", keyed)

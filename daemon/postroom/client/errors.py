@@ -69,9 +69,12 @@ class Problem(PostroomError):
         )
 
     def _text(self) -> str:
-        said = self.problem.get("detail") or self.problem.get("title") or f"answer {self.status}"
-        lines = [str(said), *(f"{pointer}: {detail}" for pointer, detail in self.errors)]
-        return "; ".join(lines)
+        said = str(
+            self.problem.get("detail") or self.problem.get("title") or f"answer {self.status}"
+        )
+        lines = [f"{pointer}: {detail}" for pointer, detail in self.errors]
+        is_repeated = any(detail in said for _, detail in self.errors)
+        return "; ".join(lines if is_repeated else [said, *lines])
 
 
 class Refused(Problem):

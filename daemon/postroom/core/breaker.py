@@ -59,6 +59,7 @@ FAULTS_IN_ROW: Final = 5
 FAULTS_OF_20: Final = 10
 GOOD_TO_CLOSE: Final = 3
 _LATEST: Final = 20
+_WELL: Final = Breaker(seen=_LATEST)
 _DIAL_BACKOFF: Final = timedelta(seconds=0.2)  # 0.2 to 1.6 s, in all 3 s: a blip is not an outage
 _LONGEST_BACKOFF: Final = _DIAL_BACKOFF * 2 ** (FAULTS_IN_ROW - 2)
 
@@ -82,6 +83,8 @@ PROBING: Final[dict[ReasonCode, Probing]] = {
 
 def good(breaker: Breaker, now: Instant) -> Breaker:
     """After an attempt that shows that all is well: three in a row close it."""
+    if breaker == _WELL:  # as nearly always: nothing to count
+        return breaker
     if breaker.is_closed:
         return replace(_seen(breaker, fault=False), faults_in_row=0, probe_at=None)
     good_in_row = breaker.good_in_row + 1

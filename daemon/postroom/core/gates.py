@@ -134,7 +134,9 @@ def _relay_breaker(row: Row, world: World, now: Moment) -> Passed | Blocked:
 def _probe(breaker: Breaker, now: Moment, *, is_probing: bool) -> Passed | Blocked:
     state = breaker.state.value if breaker.reason is None else f"{breaker.state}: {breaker.reason}"
     if not is_due(breaker, now.at):
-        return Blocked(state, "closed", breaker.probe_at)
+        # closed, it waits a moment after each fault, so that a blip is not an outage
+        faults = f", faults in a row: {breaker.faults_in_row}" if breaker.is_closed else ""
+        return Blocked(state + faults, "closed", breaker.probe_at)
     if not breaker.is_closed and is_probing:
         return Blocked(f"{state}, a probe is under way", "closed", None)
     return Passed(state, "closed")
@@ -156,17 +158,31 @@ def _lane_share(row: Row, world: World, now: Moment) -> Passed | Blocked:
 
 
 def _mailbox_bulk(row: Row, world: World, now: Moment) -> Passed | Blocked:
-    return _one_spared(row, world.mailbox.bulk_in_flight, world.mailbox.mailbox.concurrency)
+    mailbox = world.mailbox
+    is_bulk = row.lane is Lane.BULK
+    return _all_but_one(is_bulk, mailbox.bulk_in_flight, mailbox.mailbox.concurrency)
 
 
 def _relay_bulk(row: Row, world: World, now: Moment) -> Passed | Blocked:
-    return _one_spared(row, world.relay.bulk_in_flight, world.relay.relay.concurrency)
+    relay = world.relay
+    return _all_but_one(row.lane is Lane.BULK, relay.bulk_in_flight, relay.relay.concurrency)
 
 
-def _one_spared(row: Row, bulk_in_flight: int, concurrency: int) -> Passed | Blocked:
-    if row.lane is not Lane.BULK or concurrency == 1:
+def _mailbox_heavy(row: Row, world: World, now: Moment) -> Passed | Blocked:
+    mailbox = world.mailbox
+    return _all_but_one(row.has_attachments, mailbox.heavy_in_flight, mailbox.mailbox.concurrency)
+
+
+def _relay_heavy(row: Row, world: World, now: Moment) -> Passed | Blocked:
+    relay = world.relay
+    return _all_but_one(row.has_attachments, relay.heavy_in_flight, relay.relay.concurrency)
+
+
+def _all_but_one(is_meant: bool, in_flight: int, concurrency: int) -> Passed | Blocked:  # noqa: FBT001
+    """One connection is always left to others, where there is more than one."""
+    if not is_meant or concurrency == 1:
         return _PASSED
-    return _below(bulk_in_flight, concurrency - 1)
+    return _below(in_flight, concurrency - 1)
 
 
 def _mailbox_connections(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -241,6 +257,8 @@ GATES: Final = (
     Gate("lane_share", _lane_share, Reach.LANE),
     Gate("mailbox_bulk_share", _mailbox_bulk, Reach.LANE),
     Gate("relay_bulk_share", _relay_bulk, Reach.LANE),
+    Gate("mailbox_attachment_share", _mailbox_heavy, Reach.ROW),
+    Gate("relay_attachment_share", _relay_heavy, Reach.ROW),
     Gate("mailbox_connections", _mailbox_connections, Reach.MAILBOX),
     Gate("relay_connections", _relay_connections, Reach.RELAY),
     Gate("mailbox_slots", _mailbox_slots, Reach.MAILBOX),

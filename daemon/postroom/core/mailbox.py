@@ -105,7 +105,11 @@ class Relay:
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """A sender identity. `address` is an addr-spec with an A-label domain; `display_name` may be empty."""
+    """A sender identity. `address` is an addr-spec with an A-label domain; `display_name` may be empty.
+
+    `reply_address` and `return_path` are addresses with `{token}` in the local part, their domain in lower case; None =
+    answers come back by headers alone. `accepts_new`: mail that matches no thread begins one.
+    """
 
     id: str
     address: str
@@ -122,3 +126,6 @@ class Mailbox:
     divert_to: str | None = None
     attachment_roots: tuple[str, ...] = ()
     auto_submitted: AutoSubmitted = AutoSubmitted.AUTO_GENERATED
+    reply_address: str | None = None
+    return_path: str | None = None
+    accepts_new: bool = True

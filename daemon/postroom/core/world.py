@@ -54,13 +54,14 @@ class Host:
 
 @dataclass(slots=True)
 class RelayState:
-    """One relay. `probing`: a probe is under way while its breaker is not closed."""
+    """One relay. `heavy` = with attachments; `probing`: a probe is under way while its breaker is not closed."""
 
     relay: Relay
     meter: Meter
     breaker: Breaker = CLOSED
     in_flight: int = 0
     bulk_in_flight: int = 0
+    heavy_in_flight: int = 0
     probing: bool = False
 
 
@@ -87,6 +88,7 @@ class MailboxState:
     in_flight: int = 0
     in_slots: int = 0
     bulk_in_flight: int = 0
+    heavy_in_flight: int = 0
     probing: bool = False
     avoid: str | None = None
     domains: dict[str, DomainState] = field(default_factory=dict)
@@ -187,6 +189,7 @@ class World:
         for state in (self.relay, self.mailbox):
             state.in_flight += by
             state.bulk_in_flight += by if held.lane is Lane.BULK else 0
+            state.heavy_in_flight += by if held.has_attachments else 0
         if held.domain is not None:
             held.domain.in_flight += by
         self.host.suspects += by if held.is_suspect else 0

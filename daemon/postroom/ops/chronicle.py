@@ -13,7 +13,7 @@ from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
-from postroom.ports.errors import RelayFault
+from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
 
@@ -77,8 +77,11 @@ class Chronicle:
         self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_NO_RELOAD)
 
     def failed(self, error: BaseException) -> None:
-        """The daemon can not go on."""
-        self._say(LogEvent.DAEMON_FAILED, **_told(error))
+        """The daemon can not go on. Where we refused to start, the words say it all and no trace is told."""
+        told = _told(error)
+        if isinstance(error, (AlreadyRunning, ConfigError, StateRefused)):
+            told["trace"] = ""
+        self._say(LogEvent.DAEMON_FAILED, **told)
 
     def watchdog_withheld(self, reason: str, loop_lag: timedelta) -> None:
         """No sign of life was given to systemd."""

@@ -35,11 +35,12 @@ class Logbook:
         self._clock = clock
         self._form = form
         self._is_journal = _leads_to_journal(stream, environ)
-        self._log: FilteringBoundLogger = structlog.wrap_logger(
+        lines = structlog.wrap_logger(
             _Lines(stream),
             processors=[self._render],
             wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[level.upper()]),
         )
+        self._log: FilteringBoundLogger = lines.bind()  # once, not for every line
 
     def shows(self, event: LogEvent) -> bool:
         """Whether lines of this event are written at all."""

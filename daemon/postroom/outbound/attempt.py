@@ -88,8 +88,17 @@ class Attempts:
     ) -> Ended:
         is_reusable = False
         try:
-            content = self._composer.content(date_line(started.date_at), started.head, started.body)
-            end = await session.transact(_envelope(started, mailbox), content, mark, on_slow)
+            date = date_line(started.date_at)
+            content = self._composer.content(date, started.head, started.body)
+            size_bytes = len(date) + len(started.head) + started.body.size_bytes
+            envelope = Envelope(
+                sender=mailbox.address,
+                recipient=started.recipient,
+                envid=encode_id(Kind.DELIVERY, started.number),
+                size_bytes=size_bytes,
+                is_head_ascii=started.head.isascii(),
+            )
+            end = await session.transact(envelope, content, mark, on_slow)
             is_reusable = isinstance(end, Unfit) or end.is_reusable
         except RelayFault as fault:
             return Ended(stage=fault.stage, reply=fault.reply, fault=fault.detail)
@@ -138,15 +147,6 @@ class _Mark:
             return False
         self.is_made = True
         return True
-
-
-def _envelope(started: Started, mailbox: Mailbox) -> Envelope:
-    return Envelope(
-        sender=mailbox.address,
-        recipient=started.recipient,
-        envid=encode_id(Kind.DELIVERY, started.number),
-        size_bytes=len(started.head) + started.body.size_bytes + len(date_line(started.date_at)),
-    )
 
 
 def _ended(end: Dialogue, mark: _Mark) -> Ended:

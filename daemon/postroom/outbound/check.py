@@ -65,19 +65,20 @@ async def check_mailbox(
     try:
         addresses = await find_addresses(relay)
     except RelayFault as fault:
-        return _told({Step.DNS: _failed(Step.DNS, fault.detail)})
+        return _told({Step.DNS: _failed(Step.DNS, fault.detail)}, relay)
     shown = ", ".join(str(place[0]) for _, place in addresses)
-    told = {Step.DNS: _fine(Step.DNS, f"{relay.host} is {shown}")}
+    found = "an address, no name" if shown == relay.host else shown
+    told = {Step.DNS: _fine(Step.DNS, f"{relay.host} is {found}")}
     try:
         connection = await Dialer(relay, patience, host_name).dial()
     except RelayFault as fault:
-        return _told(told | _up_to(fault, relay))
+        return _told(told | _up_to(fault, relay), relay)
     told |= _dialled(connection, relay)
     try:
         told |= await _try_sender(connection, sender, patience)
     finally:
         connection.wire.leave(patience.leave)
-    return _told(told)
+    return _told(told, relay)
 
 
 def _up_to(fault: RelayFault, relay: Relay) -> dict[Step, CheckLine]:
@@ -142,8 +143,13 @@ def _failed(step: Step, detail: str) -> CheckLine:
     return CheckLine(step, CheckVerdict.FAILED, detail, _FIXES[step])
 
 
-def _told(lines: Mapping[Step, CheckLine]) -> tuple[CheckLine, ...]:
+def _told(lines: Mapping[Step, CheckLine], relay: Relay) -> tuple[CheckLine, ...]:
     """Every step, in order."""
+    unasked = dict.fromkeys(Step, "not tried")
+    if relay.tls is Tls.NONE:
+        unasked[Step.TLS] = 'tls = "none" in the settings'
+    if relay.username is None:
+        unasked[Step.AUTH] = 'auth = "none" in the settings'
     return tuple(
-        lines.get(step, CheckLine(step, CheckVerdict.SKIPPED, "not tried", "")) for step in Step
+        lines.get(step, CheckLine(step, CheckVerdict.SKIPPED, unasked[step], "")) for step in Step
     )

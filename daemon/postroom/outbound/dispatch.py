@@ -52,6 +52,9 @@ class Dispatcher:
         self._clock = clock
         self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
         self._turns = list(self._lines)
+        self._awake: dict[
+            str, Line
+        ] = {}  # those with something to do, so that the others cost nothing
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
@@ -112,11 +115,12 @@ class Dispatcher:
             self._start_all(group, now)
             self._read_all(group, now)
             self._expire(group)
+            self._awake = {id_: line for id_, line in self._awake.items() if not line.is_quiet}
         self._set_alarm(group, now)
 
     def _start_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Start rows, one from each mailbox in turn, until none may go."""
-        hopeful = list(self._turns)
+        hopeful = [mailbox_id for mailbox_id in self._turns if mailbox_id in self._awake]
         while hopeful:
             for mailbox_id in list(hopeful):
                 if not self._start_one(group, self._lines[mailbox_id], now):
@@ -143,7 +147,7 @@ class Dispatcher:
         self._woken.set()
 
     def _read_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
-        for line in self._lines.values():
+        for line in self._awake.values():
             line.tidy(now)
             for feed in line.feeds:
                 if feed.wants_read(now.at):
@@ -172,7 +176,7 @@ class Dispatcher:
     def _expire(self, group: asyncio.TaskGroup) -> None:
         """Rows that a gate found past their time are ended by the store, which looks at all of them."""
         found = False
-        for line in self._lines.values():
+        for line in self._awake.values():
             found = found or bool(line.expired)
             line.expired.clear()
         if found and not self._is_expiring:
@@ -210,10 +214,11 @@ class Dispatcher:
 
     async def _pull_in(self, line: Line) -> None:
         mailbox = line.world.mailbox.mailbox
-        latest = later(self._clock.now(), max(mailbox.retry.cap, LONGEST_STATED))
+        now = self._clock.now()
+        latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
         try:
             for lane in Lane:
-                while await self._store.pull_in(mailbox.id, lane, latest, BITE) == BITE:
+                while await self._store.pull_in(mailbox.id, lane, now, latest, BITE) == BITE:
                     pass
         except StoreBroken:
             raise
@@ -235,10 +240,10 @@ class Dispatcher:
         self._alarm = group.create_task(self._ring(wait_s))
 
     def _instants(self, now: Moment) -> list[Instant]:
-        found = [line.wake_at for line in self._lines.values() if line.wake_at is not None]
+        found = [line.wake_at for line in self._awake.values() if line.wake_at is not None]
         found += [
             feed.more_at
-            for line in self._lines.values()
+            for line in self._awake.values()
             for feed in line.feeds
             if feed.more_at is not None and feed.more_at > now.at
         ]
@@ -255,6 +260,7 @@ class Dispatcher:
         line = self._lines.get(mailbox_id)
         if line is not None:
             line.note(lane, domain, due_at)
+            self._awake[mailbox_id] = line
 
     def _pause(self, change: MailboxPaused) -> None:
         line = self._lines.get(change.mailbox_id)

@@ -1,8 +1,8 @@
 """What is under way: one task for each attempt, from its start in the store to its outcome in the store.
 
 A relay's answer is never given up: if the store can not take it, it stays here and is tried until it is stored;
-meanwhile no new mark is made (`outbound/backlog`). Connection and slot are free as soon as the dialogue is over, so
-that the next start shares a commit with this outcome.
+meanwhile no new mark is made (`outbound/backlog`). While the store keeps up, connection and slot are free as soon as
+the dialogue is over, so that the next start shares a commit with this outcome.
 """
 
 import asyncio
@@ -167,9 +167,11 @@ class Flights:
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
         outcome = self._outcome(world, held, started, ended)
-        self._free(row.number, reached_mail=ended.reached_mail)
-        landed(row, None)
+        if self._backlog.is_clear:  # else whoever came now would only wait for its mark
+            self._free(row.number, reached_mail=ended.reached_mail)
+            landed(row, None)
         state = await self._keep(outcome)
+        self._free(row.number, reached_mail=ended.reached_mail)
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
         return _due_at(row, outcome, state)

@@ -28,6 +28,8 @@ ORDINARY: Final = frozenset(
         "mailbox_connections",
         "relay_connections",
         "mailbox_slots",
+        "mailbox_attachment_share",
+        "relay_attachment_share",
         "attachment_slots",
         "suspect_slots",
         "slots",
@@ -65,6 +67,11 @@ class Line:
     def feeds(self) -> tuple[Feed, ...]:
         """Every feed there is."""
         return tuple(self._feeds.values())
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits in it, due or not, as far as the store has told."""
+        return all(feed.is_empty for feed in self._feeds.values())
 
     def note(self, lane: Lane, domain: str | None, due_at: Instant) -> None:
         """A commit put rows into this lane, the earliest due then; `domain` None = of any domain."""
@@ -104,11 +111,19 @@ class Line:
             elif answer in (Reach.MAILBOX, Reach.RELAY, Reach.HOST):
                 break
         if not found:
+            self._look_for_expired(now.at)
             return None
         if self._is_probing:
             return self._probe(found)
         lane, self._wheel = self._wheel.turn(self.world.mailbox.mailbox.lanes, found)
         return found[lane]
+
+    def _look_for_expired(self, now: Instant) -> None:
+        """A pause or a breaker may last: what may not be sent any more is not kept waiting for its end."""
+        for feed in self._feeds.values():
+            self.expired += feed.take_expired(now)
+            if feed.not_after is not None:
+                self._wake_by(Instant(feed.not_after + 1))
 
     def tidy(self, now: Moment) -> None:
         """Close feeds of domains that nothing holds back any more and that are drained."""

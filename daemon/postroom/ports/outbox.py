@@ -25,6 +25,10 @@ class Intake(Protocol):
         """What this key stands for."""
         ...
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        ...
+
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for."""
         ...
@@ -70,8 +74,13 @@ class LoopStore(Protocol):
         """Remember a mailbox's breaker that moved without an outcome."""
         ...
 
-    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
-        """Make retries that are due after `latest` due then: the clock has gone back. How many; not more than `limit`."""
+    async def pull_in(
+        self, mailbox_id: str, lane: Lane, now: Instant, latest: Instant, limit: int
+    ) -> int:
+        """The clock has gone back: retries that are due after `latest` are due then, and what was due before is due now.
+
+        How many; not more than `limit`.
+        """
         ...
 
     async def end_expired(self, now: Instant, limit: int) -> int:

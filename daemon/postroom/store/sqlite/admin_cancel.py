@@ -159,9 +159,7 @@ class Rescheduling:
     ) -> WrongState | None:
         if not rows:
             (state,) = conn.execute(_ANY_STATE, (self.job,)).fetchone()
-            return WrongState(
-                DeliveryState(state), "nothing in this job is without its mark any more"
-            )
+            return WrongState(DeliveryState(state), "nothing of this job waits any more")
         row = rows[0]
         if row["not_after"] is not None and due_at > row["not_after"]:
             detail = "send_at is later than the job's not_after: it would never be sent"

@@ -128,7 +128,7 @@ def _wrong(
     if verdict is not Verdict.RESEND:
         return None
     if row["not_after"] is not None and row["not_after"] <= asked.at:
-        return WrongState(state, "its not_after is over: accept a new job instead")
+        return WrongState(state, "its not_after is over: hand over a new job instead")
     if row["removed_at"] is not None:
         return WrongState(state, "its mailbox is not configured any more: bring it back first")
     return None
@@ -139,9 +139,9 @@ _INSTEAD: Final = {
     DeliveryState.HELD: "it is held: it goes when the hold ends",
     DeliveryState.SENDING: "it is being sent now",
     DeliveryState.RETRY_SCHEDULED: "it will be tried again by itself: reschedule the job to change when",
-    DeliveryState.SENT: "it was sent: accept a new job to send another mail",
+    DeliveryState.SENT: "it was sent: hand over a new job to send another mail",
     DeliveryState.UNCERTAIN: "it may have been sent: resolve it as sent, resend or failed",
     DeliveryState.FAILED: "it failed: retry it to send it again",
-    DeliveryState.CANCELLED: "it was cancelled: accept a new job instead",
-    DeliveryState.SKIPPED: "it was skipped: accept a new job instead",
+    DeliveryState.CANCELLED: "it was cancelled: hand over a new job instead",
+    DeliveryState.SKIPPED: "it was skipped: hand over a new job instead",
 }

@@ -85,9 +85,11 @@ class SqliteLoopStore:
         unit = partial(keep_breaker, mailbox_id=mailbox_id, breaker=breaker)
         await self._database.write(unit, lane=WriteLane.CONTROL)
 
-    async def pull_in(self, mailbox_id: str, lane: Lane, latest: Instant, limit: int) -> int:
-        """Make retries that are due after `latest` due then; how many."""
-        unit = partial(pull_in, queue=(mailbox_id, lane), latest=latest, limit=limit)
+    async def pull_in(
+        self, mailbox_id: str, lane: Lane, now: Instant, latest: Instant, limit: int
+    ) -> int:
+        """Make retries that are due after `latest` due then, and what was due before due now; how many."""
+        unit = partial(pull_in, queue=(mailbox_id, lane), now=now, latest=latest, limit=limit)
         return await self._database.write(unit, lane=WriteLane.REST, weight=limit)
 
     async def end_expired(self, now: Instant, limit: int) -> int:
