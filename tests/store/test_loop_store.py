@@ -11,7 +11,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ports.changes import JobChanged, RowsWaiting, StateMoved
+from postroom.ports.changes import EventPublished, JobChanged, RowsWaiting, StateMoved
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
     Bucket,
@@ -122,6 +122,7 @@ async def test_memory_hears_of_every_step(tmp_path: Path) -> None:
         StateMoved("support", lane, S.RETRY_SCHEDULED, S.SENDING, None, 1),
         StateMoved("support", lane, S.SENDING, S.FAILED, ReasonCode.EXPIRED, 1),
         JobChanged(1),
+        EventPublished(1, "support", 1, "delivery.failed", ()),
     ]
 
 

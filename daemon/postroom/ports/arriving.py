@@ -1,10 +1,10 @@
 """Values of a mail's way in: what the listener hands over, what intake makes of it, what comes of publishing it."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from postroom.core.inmail import InMail
 from postroom.core.instant import Instant
+from postroom.core.matching import MatchedBy
 from postroom.core.token import Token
 
 
@@ -47,27 +47,6 @@ class Received:
     arrival: Arrival
 
 
-class MatchedBy(StrEnum):
-    """What tied a message to its thread."""
-
-    REPLY_TOKEN = "reply_token"  # noqa: S105 - a word of the contract
-    RETURN_PATH = "return_path"
-    IN_REPLY_TO = "in_reply_to"
-    REFERENCES = "references"
-    THREAD_INDEX = "thread_index"
-    SUBJECT = "subject"
-    NONE = "none"
-
-
-class Confidence(StrEnum):
-    """How sure that is."""
-
-    CERTAIN = "certain"
-    STRONG = "strong"
-    WEAK = "weak"
-    NONE = "none"
-
-
 @dataclass(frozen=True, slots=True)
 class StoredAttachment:
     """An attachment that got a public reference."""
@@ -84,13 +63,13 @@ class StoredAttachment:
 class Publication:
     """One received message for one mailbox, parsed, to become at most one event.
 
-    `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine ones, best first; the unit finds
-    the thread by them, by `mail`'s ids, and at last by `subject_key` (folded subject without reply prefixes, ''
-    = none to go by) with the same peer within 30 days. `accepts_new` False: a message that matches no thread is stored, its event
-    has `accepted: false` and is pending for nobody who does not ask. Files are in the spool already.
+    `received` is where it comes from, `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine
+    ones, best first; the unit finds the thread by them, by `mail`'s ids, and at last by its subject. `accepts_new` False:
+    a message that matches no thread is stored, its event has `accepted: false` and is pending for nobody who does not
+    ask. `is_last`: intake is done with what was received. Files are in the spool already.
     """
 
-    received: int
+    received: Received
     mailbox_id: str
     at: Instant
     recipients: tuple[str, ...]
@@ -99,7 +78,6 @@ class Publication:
     attachments: tuple[StoredAttachment, ...]
     html_ref: StoredAttachment | None
     text_ref: StoredAttachment | None
-    subject_key: str
     accepts_new: bool
     is_last: bool
 
