@@ -22,6 +22,8 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
     WRONG_STATE = "wrong_state"
+    LEASE_LOST = "lease_lost"
+    ALREADY_REPLIED = "already_replied"
     LOG_RESET = "log_reset"
     LOG_TRIMMED = "log_trimmed"
     CONTENT_GONE = "content_gone"
@@ -89,6 +91,16 @@ TABLE: Final[Mapping[Code, Entry]] = {
         409,
         "This can not be done in its present state",
         "Read the delivery again and see `detail`.",
+    ),
+    Code.LEASE_LOST: _E(
+        409,
+        "The lease is not yours, or not any more",
+        "Drop what you made of it and lease again; nothing was done.",
+    ),
+    Code.ALREADY_REPLIED: _E(
+        409,
+        "The event was answered before",
+        "Read the job that `job_id` names; complete the lease without a reply.",
     ),
     Code.LOG_RESET: _E(
         410,

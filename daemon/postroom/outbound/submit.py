@@ -7,6 +7,7 @@ the store says in that transaction counts, whatever was seen before: twins meet 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
@@ -23,7 +24,10 @@ from postroom.ports.accepting import Accepted, AcceptResult, NewJob, StagedGone
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.outbox import Intake
 from postroom.ports.staging import Staging
-from postroom.ports.submitting import RefusalCode, Refused, SubmitResult
+from postroom.ports.submitting import Prepared, RefusalCode, Refused, Repeated, SubmitResult
+
+
+_TRIES: Final = 2  # the second where retention took a file between gathering and commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,32 @@ class JobSubmitter:
 
         Raises: StoreUnavailable, StorageFull, StoreBroken: nothing was accepted.
         """
+        for _ in range(_TRIES):
+            made = await self.prepare(value, principal_uid, header_key, trace_header)
+            if not isinstance(made, Prepared):
+                return made
+            try:
+                # When this returns Accepted, it is committed: the job is ours.
+                result = await self._parts.intake.accept(made.new)
+            except BaseException:
+                self.abandon(made)
+                raise
+            answered = self.settle(made, result)
+            if not isinstance(result, StagedGone):
+                return answered
+        return STAGING_LOST
+
+    async def prepare(
+        self,
+        value: object,
+        principal_uid: int,
+        header_key: str | None = None,
+        trace_header: str | None = None,
+    ) -> Prepared | Repeated | Refused:
+        """The same up to the commit, for who stores it in a transaction with other things; then `settle` must follow.
+
+        Raises: StoreUnavailable, StorageFull, StoreBroken: there is nothing to settle.
+        """
         caller = Caller(principal_uid, self._parts.clock.now())
         job = read_request(value, header_key=header_key, trace_header=trace_header, now=caller.at)
         if not isinstance(job, Job):
@@ -77,8 +107,20 @@ class JobSubmitter:
         )
         return await self._take(job, caller, found) if isinstance(found, Additions) else found
 
-    async def _take(self, job: Job, caller: Caller, additions: Additions | None) -> SubmitResult:
-        """Check what is new, with room reserved while it is stored."""
+    def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
+        """What the caller is told of what the store made of it."""
+        accepted = len(result.deliveries) if isinstance(result, Accepted) else 0
+        self.room.settle(prepared.reserved, accepted)
+        return answer(prepared.new, result)
+
+    def abandon(self, prepared: Prepared) -> None:
+        """It was not stored."""
+        self.room.settle(prepared.reserved, 0)
+
+    async def _take(
+        self, job: Job, caller: Caller, additions: Additions | None
+    ) -> Prepared | Refused:
+        """Check what is new, and reserve room until it is stored."""
         mailbox = self._parts.mailboxes.get(job.mailbox_id)
         if mailbox is None:
             return refuse((_unknown_mailbox(job.mailbox_id),))
@@ -90,29 +132,17 @@ class JobSubmitter:
         reserved = self.room.reserve(mailbox, count)
         if isinstance(reserved, Refused):
             return reserved
-        accepted = 0
+        made: NewJob | Refused | None = None
         try:
-            made = await self._store(job, mailbox, caller, is_known=additions is not None)
-            if isinstance(made, Refused):
-                return made
-            new, result = made
-            accepted = len(result.deliveries) if isinstance(result, Accepted) else 0
+            made = await self._make(job, mailbox, caller, is_known=additions is not None)
         finally:
-            self.room.settle(reserved, accepted)
-        return STAGING_LOST if isinstance(result, StagedGone) else answer(new, result)
+            if not isinstance(made, NewJob):
+                self.room.settle(reserved, 0)
+        return Prepared(made, reserved) if isinstance(made, NewJob) else made
 
-    async def _store(
+    async def _make(
         self, job: Job, mailbox: Mailbox, caller: Caller, *, is_known: bool
-    ) -> tuple[NewJob, AcceptResult] | Refused:
-        """Gather, compose, commit; once more where retention took a file in between."""
-        made = await self._store_once(job, mailbox, caller, is_known=is_known)
-        if not isinstance(made, Refused) and isinstance(made[1], StagedGone):
-            return await self._store_once(job, mailbox, caller, is_known=is_known)
-        return made
-
-    async def _store_once(
-        self, job: Job, mailbox: Mailbox, caller: Caller, *, is_known: bool
-    ) -> tuple[NewJob, AcceptResult] | Refused:
+    ) -> NewJob | Refused:
         """A job that is known already has its content: new recipients get that, so nothing is gathered for them."""
         parts = self._parts
         gathered = (
@@ -128,9 +158,7 @@ class JobSubmitter:
         body = Body((), 0)
         if not is_known:
             body = await make_body(job, gathered, identity.number, parts.staging)
-        new = make_job(job, mailbox, gathered, body, caller, identity)
-        # When this returns Accepted, it is committed: the job is ours.
-        return new, await parts.intake.accept(new)
+        return make_job(job, mailbox, gathered, body, caller, identity)
 
     async def _refuse_all(
         self, job: Job, mailbox: Mailbox, caller: Caller, problems: tuple[Problem, ...]

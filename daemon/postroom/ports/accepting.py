@@ -27,12 +27,21 @@ class NewDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseClaim:
+    """A lease as its holder names it."""
+
+    number: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewJob:
     """A job to be, whole: what the unit needs and nothing it must compute.
 
     A key that we minted (`is_key_minted`) is kept as long as the job, any other for ever. `request_hash` leaves out attachment digests; in a merge it also
     leaves out recipients. `attachment_digests` are hex SHA-256 in the order of `job.attachments`, None = unreadable.
-    `staged_refs` are the staged uploads that it uses.
+    `staged_refs` are the staged uploads that it uses. `answers` is the seq of the event that it replies to, `lease` the
+    right to do so that it carries.
     """
 
     number: int
@@ -51,6 +60,8 @@ class NewJob:
     staged_refs: tuple[str, ...]
     due_at: Instant
     at: Instant
+    answers: int | None = None
+    lease: LeaseClaim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +117,29 @@ class StagedGone:
     sha256: str
 
 
-AcceptResult = Accepted | Replayed | KeyReused | JobExpired | UnknownThread | StagedGone
+@dataclass(frozen=True, slots=True)
+class AlreadyReplied:
+    """The event was answered by this job."""
+
+    seq: int
+    job_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost:
+    """The lease is not live, or the fence is not its own; or the thread is leased and the job carries no such lease."""
+
+
+AcceptResult = (
+    Accepted
+    | Replayed
+    | KeyReused
+    | JobExpired
+    | UnknownThread
+    | StagedGone
+    | AlreadyReplied
+    | LeaseLost
+)
 
 
 @dataclass(frozen=True, slots=True)
