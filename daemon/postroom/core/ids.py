@@ -16,6 +16,7 @@ class Kind(StrEnum):
     ATTACHMENT = "att"
     THREAD = "thr"
     EVENT = "evt"
+    LEASE = "lse"
 
 
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
