@@ -36,6 +36,7 @@ from postroom.store.sqlite.accept_key import (
 )
 from postroom.store.sqlite.bodies import pack
 from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.lease_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
@@ -81,13 +82,14 @@ def accept(
         return _merge(conn, new, known)
     if known is not None:
         return UnitResult(judge_replay(known, new))
-    refused = _find_obstacle(conn, new, has_spool_file)
+    refused = find_reply_obstacle(conn, new) or _find_obstacle(conn, new, has_spool_file)
     if refused is not None:
         return UnitResult(refused)
     _write_body(conn, new)
     _write_job(conn, new)
     write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
     written = _write_deliveries(conn, new, new.number, new.deliveries)
+    note_answer(conn, new)
     return UnitResult(Accepted(new.number, written, 0), _changes(new, new.number, written))
 
 
