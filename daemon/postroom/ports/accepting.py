@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from postroom.core.body import Body
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
-from postroom.core.job import Job
+from postroom.core.job import Job, LeaseClaim
 from postroom.core.reason import ReasonCode
 
 
@@ -14,6 +14,7 @@ class NewDelivery:
     """A delivery to be. `number` was reserved; `thread_number` too, and is used where its thread does not exist yet.
 
     `thread_key` is what tells threads of one conversation_id apart: '' or, with individual copies, the folded address.
+    `envelope_from` is the reverse-path with its token, None = the mailbox's address.
     """
 
     number: int
@@ -24,14 +25,7 @@ class NewDelivery:
     thread_number: int
     thread_key: str
     head: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseClaim:
-    """A lease as its holder names it."""
-
-    number: int
-    fence: int
+    envelope_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +35,7 @@ class NewJob:
     A key that we minted (`is_key_minted`) is kept as long as the job, any other for ever. `request_hash` leaves out attachment digests; in a merge it also
     leaves out recipients. `attachment_digests` are hex SHA-256 in the order of `job.attachments`, None = unreadable.
     `staged_refs` are the staged uploads that it uses. `answers` is the seq of the event that it replies to, `lease` the
-    right to do so that it carries.
+    right to do so that it carries; `is_reply_to_ignored`: it goes to From, for Reply-To names somebody else.
     """
 
     number: int
@@ -62,6 +56,7 @@ class NewJob:
     at: Instant
     answers: int | None = None
     lease: LeaseClaim | None = None
+    is_reply_to_ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
