@@ -8,8 +8,9 @@ from typing import Protocol
 
 from postroom.core.eventtype import EventType
 from postroom.core.instant import Instant
+from postroom.core.job import LeaseClaim
 from postroom.core.record import EventRecord, Page
-from postroom.ports.accepting import AcceptResult, LeaseClaim, LeaseLost, NewJob
+from postroom.ports.accepting import AcceptResult, LeaseLost, NewJob
 
 
 @dataclass(frozen=True, slots=True)

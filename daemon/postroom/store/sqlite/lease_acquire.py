@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Final
 
 from postroom.core.instant import SECOND, Instant
-from postroom.ports.accepting import LeaseClaim, LeaseLost
+from postroom.core.job import LeaseClaim
+from postroom.ports.accepting import LeaseLost
 from postroom.ports.changes import LeaseTimed
 from postroom.ports.leasing import Lease, LeaseWish
 from postroom.store.sqlite.lease_consumers import ensure

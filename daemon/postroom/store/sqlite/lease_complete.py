@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 
 from postroom.core.instant import Instant
-from postroom.ports.accepting import Accepted, AcceptResult, LeaseClaim, LeaseLost, NewJob, Replayed
+from postroom.core.job import LeaseClaim
+from postroom.ports.accepting import Accepted, AcceptResult, LeaseLost, NewJob, Replayed
 from postroom.ports.changes import Change, ThreadWaits
 from postroom.ports.leasing import Completed, CompleteResult, NotShown, ReplyStopped
 from postroom.store.sqlite.accept_unit import accept

@@ -10,7 +10,8 @@ from datetime import timedelta
 from typing import Final
 
 from postroom.core.instant import SECOND, Instant, micros
-from postroom.ports.accepting import LeaseClaim, LeaseLost
+from postroom.core.job import LeaseClaim
+from postroom.ports.accepting import LeaseLost
 from postroom.ports.changes import Change, LeaseTimed, ThreadWaits
 from postroom.ports.leasing import Release, Released
 from postroom.store.sqlite.unit import UnitResult

@@ -9,8 +9,9 @@ from typing import Final
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
+from postroom.core.job import LeaseClaim
 from postroom.core.status import JobStatus
-from postroom.ports.accepting import AlreadyReplied, LeaseClaim, LeaseLost, NewJob
+from postroom.ports.accepting import AlreadyReplied, LeaseLost, NewJob
 
 
 _EVENT: Final = "SELECT thread, answered_by FROM event WHERE seq = ?"

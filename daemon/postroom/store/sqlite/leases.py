@@ -7,8 +7,9 @@ from typing import Final
 
 from postroom.core.eventtype import EventType
 from postroom.core.instant import Instant
+from postroom.core.job import LeaseClaim
 from postroom.core.record import Page
-from postroom.ports.accepting import LeaseClaim, LeaseLost, NewJob
+from postroom.ports.accepting import LeaseLost, NewJob
 from postroom.ports.leasing import (
     Completed,
     CompleteResult,

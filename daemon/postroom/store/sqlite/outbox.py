@@ -9,10 +9,12 @@ from typing import Final
 
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock, Entropy
+from postroom.ports.leasing import Leases
 from postroom.ports.outbox import Intake, LoopStore
 from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
+from postroom.store.sqlite.leases import SqliteLeases
 from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop, open_store
 from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
@@ -42,6 +44,7 @@ class Outbox:
     loop: LoopStore
     reader: Reader
     admin: Admin
+    leases: Leases
     opened: Opened
     warnings: tuple[str, ...]
     space: Space
@@ -99,6 +102,7 @@ async def open_outbox(
                 loop=SqliteLoopStore(database, clock, space),
                 reader=SqliteReader(database),
                 admin=SqliteAdmin(database, has_spool_file),
+                leases=SqliteLeases(database, space, has_spool_file),
                 opened=found[0],
                 warnings=(*filter(None, (warning,)), *found[0].warnings),
                 space=space,
