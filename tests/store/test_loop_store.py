@@ -11,7 +11,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ports.changes import JobChanged, RowsWaiting, StateMoved
+from postroom.ports.changes import EventPublished, JobChanged, RowsWaiting, StateMoved
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
     Bucket,

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from postroom.core.eventtype import EventType
+from postroom.core.eventtypes import EventType
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import NewJob
 from postroom.ports.changes import Change
 from postroom.ports.leasing import CompleteResult, Lease, LeaseWish, Release
+from postroom.store.sqlite.log import NewEvent, append
 from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import HandClock
@@ -21,10 +22,6 @@ from support.store_host import HERE, NOON, outbox_in
 
 
 REPLY = EventType.REPLY_RECEIVED
-
-_FAN_OUT = """
-    INSERT INTO pending (consumer, seq, mailbox_id, thread)
-    SELECT consumer, ?, ?, ? FROM consumer_type WHERE type = ? AND from_seq < ? AND (is_asked OR ?)"""
 
 
 @dataclass
@@ -53,14 +50,17 @@ class LeaseDesk:
             (mailbox_id,) = conn.execute(
                 "SELECT mailbox_id FROM thread WHERE number = ?", (thread,)
             ).fetchone()
-            data = json.dumps({"text": text, **more})
-            (seq,) = conn.execute(
-                "INSERT INTO event (type, mailbox_id, thread, created_at, data) VALUES (?, ?, ?, ?, ?) RETURNING seq",
-                (kind, mailbox_id, thread, self.clock.now(), data),
-            ).fetchone()
-            is_accepted = more.get("accepted", True)
-            conn.execute(_FAN_OUT, (seq, mailbox_id, thread, kind, seq, is_accepted))
-            return UnitResult(seq)
+            event = NewEvent(
+                type=kind,
+                mailbox_id=mailbox_id,
+                thread=thread,
+                delivery=None,
+                at=self.clock.now(),
+                data=json.dumps({"text": text, **more}),
+                is_accepted=more.get("accepted", True),
+            )
+            told = append(conn, event)
+            return UnitResult(told.seq, (told,))
 
         return await self.outbox.database.write(unit, lane=WriteLane.REST)
 

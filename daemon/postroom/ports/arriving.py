@@ -1,10 +1,10 @@
 """Values of a mail's way in: what the listener hands over, what intake makes of it, what comes of publishing it."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from postroom.core.inmail import InMail
 from postroom.core.instant import Instant
+from postroom.core.matching import MatchedBy
 from postroom.core.token import Token
 
 
@@ -45,27 +45,6 @@ class Received:
 
     number: int
     arrival: Arrival
-
-
-class MatchedBy(StrEnum):
-    """What tied a message to its thread."""
-
-    REPLY_TOKEN = "reply_token"  # noqa: S105 - a word of the contract
-    RETURN_PATH = "return_path"
-    IN_REPLY_TO = "in_reply_to"
-    REFERENCES = "references"
-    THREAD_INDEX = "thread_index"
-    SUBJECT = "subject"
-    NONE = "none"
-
-
-class Confidence(StrEnum):
-    """How sure that is."""
-
-    CERTAIN = "certain"
-    STRONG = "strong"
-    WEAK = "weak"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.core.eventtype import EventType
+from postroom.core.eventtypes import EventType
 from postroom.core.instant import Instant
 from postroom.core.job import LeaseClaim
 from postroom.core.record import EventRecord, Page

@@ -88,9 +88,10 @@ def accept(
     _write_body(conn, new)
     _write_job(conn, new)
     write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
-    written = _write_deliveries(conn, new, new.number, new.deliveries)
+    written, told = _write_deliveries(conn, new, new.number, new.deliveries)
     note_answer(conn, new)
-    return UnitResult(Accepted(new.number, written, 0), _changes(new, new.number, written))
+    changes = (*_changes(new, new.number, written), *told)
+    return UnitResult(Accepted(new.number, written, 0), changes)
 
 
 def _merge(conn: sqlite3.Connection, new: NewJob, known: sqlite3.Row) -> UnitResult[AcceptResult]:
@@ -101,12 +102,12 @@ def _merge(conn: sqlite3.Connection, new: NewJob, known: sqlite3.Row) -> UnitRes
     if answer is not None:
         return UnitResult(answer)
     job: int = known["job"]
-    written = _write_deliveries(conn, new, job, added)
+    written, told = _write_deliveries(conn, new, job, added)
     add_recipients(conn, new, job, tuple(one.recipient_key for one in added))
     if any(one.state is _PENDING for one in written):
         conn.execute(_REOPEN, (job,))
     accepted = Accepted(job, written, len(new.deliveries) - len(added))
-    return UnitResult(accepted, _changes(new, job, written))
+    return UnitResult(accepted, (*_changes(new, job, written), *told))
 
 
 def _find_obstacle(
@@ -155,7 +156,7 @@ def _write_job(conn: sqlite3.Connection, new: NewJob) -> None:
 
 def _write_deliveries(
     conn: sqlite3.Connection, new: NewJob, job: int, deliveries: tuple[NewDelivery, ...]
-) -> tuple[AcceptedDelivery, ...]:
+) -> tuple[tuple[AcceptedDelivery, ...], tuple[Change, ...]]:
     threads: dict[int, int] = {}
     written = tuple(
         AcceptedDelivery(
@@ -170,11 +171,10 @@ def _write_deliveries(
         _HISTORY, [(made.number, made.state, new.at, made.reason_code, by) for made in written]
     )
     failed = [made.number for made in written if made.state is _FAILED]
-    for number in failed:
-        write_event(conn, "delivery.failed", number, new.at)
+    told = tuple([write_event(conn, "delivery.failed", number, new.at) for number in failed])
     if failed:
         settle(conn, job, new.at)
-    return written
+    return written, told
 
 
 def _first_state(

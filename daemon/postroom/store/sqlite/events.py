@@ -12,6 +12,8 @@ import msgspec
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
+from postroom.ports.changes import EventPublished
+from postroom.store.sqlite.log import NewEvent, append, raw_object, thread_picture
 
 
 _PICTURE: Final = """
@@ -28,45 +30,40 @@ _PICTURES: Final = """
     FROM history AS h JOIN delivery AS d ON d.number = h.delivery JOIN job AS j ON j.number = d.job
          JOIN thread AS t ON t.number = d.thread
     WHERE h.number > ? AND h.after = ?"""
-_INSERT: Final = """
-    INSERT INTO event (type, mailbox_id, thread, delivery, created_at, data) VALUES (?, ?, ?, ?, ?, ?)"""
 
 
-def write_event(conn: sqlite3.Connection, kind: str, number: int, at: Instant) -> None:
-    """Append an event of this type about the delivery as it stands now."""
+def write_event(conn: sqlite3.Connection, kind: str, number: int, at: Instant) -> EventPublished:
+    """Append an event of this type about the delivery as it stands now; what is told of it."""
     row = conn.execute(_PICTURE, (number,)).fetchone()
-    conn.execute(_INSERT, _event(row, kind, at))
+    return append(conn, _event(row, kind, at))
 
 
 def write_events(
     conn: sqlite3.Connection, kind: str, after: DeliveryState, history: int, at: Instant
 ) -> None:
     """Append an event about each delivery that came to `after` since that row of history."""
-    rows = conn.execute(_PICTURES, (history, after))
-    conn.executemany(_INSERT, (_event(row, kind, at) for row in rows))
+    for row in conn.execute(_PICTURES, (history, after)).fetchall():
+        append(conn, _event(row, kind, at))
 
 
-def _event(row: sqlite3.Row, kind: str, at: Instant) -> tuple[object, ...]:
+def _event(row: sqlite3.Row, kind: str, at: Instant) -> NewEvent:
     data = msgspec.json.encode(_picture(row)).decode()
-    return kind, row["mailbox_id"], row["thread"], row["number"], at, data
+    return NewEvent(kind, row["mailbox_id"], row["thread"], row["number"], at, data)
 
 
 def _picture(row: sqlite3.Row) -> dict[str, object]:
     return {
         "schema_version": 1,
-        "thread": {
-            "id": encode_id(Kind.THREAD, row["thread"]),
-            "version": row["version"],
-            "conversation_id": row["conversation_key"],
-            "metadata": _raw(row["thread_metadata"]),
-        },
+        "thread": thread_picture(
+            row["thread"], row["version"], row["conversation_key"], row["thread_metadata"]
+        ),
         "answers": {
             "job_id": encode_id(Kind.JOB, row["job"]),
             "delivery_id": encode_id(Kind.DELIVERY, row["number"]),
         },
         "job_id": encode_id(Kind.JOB, row["job"]),
         "trace_id": row["trace_id"],
-        "metadata": _raw(row["metadata"]),
+        "metadata": raw_object(row["metadata"]),
         "delivery": {
             "id": encode_id(Kind.DELIVERY, row["number"]),
             "recipient": row["recipient"],
@@ -90,7 +87,3 @@ def _reply(row: sqlite3.Row) -> dict[str, object] | None:
         "enhanced_status": row["enhanced_status"],
         "text": row["reply_text"],
     }
-
-
-def _raw(text: str | None) -> msgspec.Raw:
-    return msgspec.Raw(b"{}" if text is None else text.encode())

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.eventtype import DEFAULT_TYPES, EventType
+from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.instant import Instant
 from postroom.core.record import Page
 from postroom.ports.changes import ThreadWaits
@@ -75,7 +75,7 @@ def ensure(
         return
     (newest,) = conn.execute(_NEWEST).fetchone()
     from_seq = newest if from_now or not is_new else 0
-    wanted = DEFAULT_TYPES if types is None else types
+    wanted = sorted(DEFAULT_TYPES) if types is None else types
     if is_new:
         conn.execute(_MAKE, (name, at))
     conn.executemany(_ADD_TYPE, [(name, one, from_seq, types is not None) for one in wanted])

@@ -6,10 +6,9 @@ live for anybody. A clock that went back leaves no lease longer than the longest
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
-from postroom.core.instant import SECOND, Instant, micros
+from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import LeaseLost
 from postroom.ports.changes import Change, LeaseTimed, ThreadWaits
@@ -20,9 +19,6 @@ from postroom.store.sqlite.unit import UnitResult
 MAX_LEASE: Final = 3600 * SECOND  # CONTRACT §4
 MAX_DELAY: Final = 24 * 3600 * SECOND  # whom a day does not help needs a person
 MAX_RECEIVES: Final = 10  # CONTRACT §4
-
-_KEPT: Final = micros(timedelta(days=7))  # CONTRACT §4: how long a repeat is answered
-_BITE: Final = 500
 
 _CLAMP_LEASES: Final = """
     UPDATE lease SET expires_at = ?1 WHERE state = 'live' AND expires_at > ?1"""
@@ -41,8 +37,6 @@ _FIND: Final = """
 _DELAY: Final = """
     INSERT INTO thread_delay (consumer, thread, not_before) VALUES (?, ?, ?)
     ON CONFLICT (consumer, thread) DO UPDATE SET not_before = excluded.not_before"""
-_FORGET: Final = """
-    DELETE FROM lease WHERE number IN (SELECT number FROM lease WHERE ended_at < ? ORDER BY ended_at LIMIT ?)"""
 _NEXT: Final = """
     SELECT min(at) FROM (SELECT min(expires_at) AS at FROM lease WHERE state = 'live'
                          UNION ALL SELECT min(not_before) FROM thread_delay)"""
@@ -122,13 +116,12 @@ class Releasing:
 
 @dataclass(frozen=True, slots=True)
 class Sweeping:
-    """A unit that ends what is due and forgets what ended long ago."""
+    """A unit that ends what is due."""
 
     at: Instant
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[Instant | None]:
         """When the next lease or delay is due."""
         changes = end_due(conn, self.at)
-        conn.execute(_FORGET, (self.at - _KEPT, _BITE))
         (due,) = conn.execute(_NEXT).fetchone()
         return UnitResult(None if due is None else Instant(due), tuple(changes))

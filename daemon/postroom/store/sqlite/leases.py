@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from postroom.core.eventtype import EventType
+from postroom.core.eventtypes import EventType
 from postroom.core.instant import Instant
 from postroom.core.job import LeaseClaim
 from postroom.core.record import Page

@@ -10,9 +10,11 @@ from typing import Final
 
 from postroom.core.delivery import UNSETTLED, DeliveryState, end_unsent
 from postroom.core.instant import Instant
+from postroom.core.matching import relay_aliases
 from postroom.core.reason import ReasonCode
 from postroom.ports.changes import Change
 from postroom.ports.looping import Outcome
+from postroom.store.sqlite.inbox_own import add_ref
 from postroom.store.sqlite.loop_scopes import (
     give_back,
     pause_domain,
@@ -27,7 +29,7 @@ from postroom.store.sqlite.unit import UnitResult
 _S = DeliveryState
 
 _FIND: Final = """
-    SELECT state, claim, doubts, cancel_asked, attempts FROM delivery WHERE number = ?"""
+    SELECT state, claim, doubts, cancel_asked, attempts, mailbox_id, thread FROM delivery WHERE number = ?"""
 _FINISH: Final = """
     UPDATE delivery SET
         state = :after, reason_code = :reason, stage = :stage,
@@ -71,6 +73,8 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
     """
     row = conn.execute(_FIND, (outcome.number,)).fetchone()
     _learn(conn, outcome)
+    for alias in relay_aliases(storable(outcome.relay_message_id)):
+        add_ref(conn, row["mailbox_id"], alias, row["thread"], outcome.number, outcome.at)
     if row["state"] != _S.SENDING or row["claim"] != outcome.claim:
         return UnitResult(DeliveryState(row["state"]))
     end = _end(row, outcome)

@@ -1,4 +1,4 @@
-"""What age takes: content and history of settled jobs, events, staged uploads, pace buckets, files nobody names.
+"""What age takes: content and history of settled jobs, events, what was received, uploads, pace buckets, unnamed files.
 
 It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; of every
 delivery its number, thread, mailbox, recipient hash and Message-ID. A job with a delivery that is uncertain, held or
@@ -22,6 +22,12 @@ from postroom.core.instant import MINUTE, Instant, micros
 from postroom.core.retention import Retention
 from postroom.core.status import JobStatus
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.retention_inbox import (
+    DROP_REFS,
+    MEMORY,
+    DroppingEvents,
+    DroppingReceived,
+)
 from postroom.store.sqlite.retention_jobs import Closing, OldJobs, Removing, find_closed, find_old
 from postroom.store.sqlite.staged import Dooming, Forgetting, Unstaging
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
@@ -37,8 +43,6 @@ _PACE_KEPT: Final = timedelta(hours=24, minutes=1)
 # What lies in the spool without a name may be about to get one: no accept takes a day.
 _SPOOL_KEPT: Final = timedelta(days=1)
 
-_DROP_EVENTS: Final = """
-    DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE created_at < ? ORDER BY created_at LIMIT ?)"""
 _DROP_BUCKETS: Final = """
     DELETE FROM pace_bucket WHERE (scope, minute, lane) IN
         (SELECT scope, minute, lane FROM pace_bucket WHERE minute < ? ORDER BY minute LIMIT ?)"""
@@ -56,6 +60,7 @@ class Taken:
     staged: int
     files: int
     buckets: int
+    received: int = 0
 
 
 class SqliteRetention:
@@ -75,12 +80,15 @@ class SqliteRetention:
     async def run(self, now: Instant) -> Taken:
         """Take everything that is old at `now`."""
         jobs = await self._take_jobs(now)
-        events = await self._repeat(_Dropping(_DROP_EVENTS, _before(now, self._kept.events)))
+        events = await self._repeat(DroppingEvents(_before(now, self._kept.events), BITE))
+        received = await self._repeat(DroppingReceived(_before(now, self._kept.events), BITE))
+        for sql, age in (*MEMORY, (DROP_REFS, self._kept.answers)):
+            await self._repeat(_Dropping(sql, _before(now, age)))
         staged = await self._repeat(Unstaging(_before(now, self._kept.staged), BITE))
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
-        return Taken(jobs, events, staged, files, buckets)
+        return Taken(jobs, events, staged, files, buckets, received)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
         """Those of these hex SHA-256 that no row names: what a crash or a refused job left in the spool."""

@@ -1,6 +1,6 @@
 """Staged uploads, and how many name each file of the spool: statements for every unit that adds or drops a name.
 
-`refs` counts bodies and staged uploads that name a file. A file that nobody names any more goes by `retention`.
+`refs` counts bodies, staged uploads, received messages and their attachments that name a file. A file that nobody names any more goes by `retention`.
 """
 
 import sqlite3
@@ -10,9 +10,12 @@ from typing import Final
 
 from postroom.core.instant import Instant
 from postroom.core.record import StagedRecord
+from postroom.ports.arriving import StoredAttachment
 from postroom.ports.errors import StoreUnavailable
 from postroom.store.sqlite.unit import UnitResult
 
+
+NOBODY: Final = -1  # the uid of what a stranger brought
 
 _FILE: Final = "SELECT doomed_at FROM spool_file WHERE sha256 = ?"
 _NAME: Final = """
@@ -21,14 +24,20 @@ _NAME: Final = """
 _STAGE: Final = """
     INSERT INTO staged (ref, sha256, filename, content_type, size_bytes, principal_uid, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_STAGE_RECEIVED: Final = """
+    INSERT INTO staged (ref, sha256, filename, content_type, size_bytes, principal_uid, created_at, received)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 
 _DROP_NAME: Final = "UPDATE spool_file SET refs = refs - 1 WHERE sha256 = ? RETURNING refs"
 _DROP_NAMES: Final = "UPDATE spool_file SET refs = refs - ? WHERE sha256 = ?"
 _STAGED_NAMES: Final = "SELECT count(*) FROM staged WHERE sha256 = ?"
-_UNSTAGE_USED: Final = "DELETE FROM staged WHERE sha256 = ? AND uses > 0"
+_UNSTAGE_USED: Final = "DELETE FROM staged WHERE sha256 = ? AND uses > 0 AND received IS NULL"
+_RECEIVED_NAMES: Final = "SELECT sha256 FROM staged WHERE received = ?"
+_UNSTAGE_RECEIVED: Final = "DELETE FROM staged WHERE received = ?"
 
 _UNUSED: Final = """
-    SELECT ref, sha256 FROM staged WHERE uses = 0 AND created_at < ? ORDER BY created_at LIMIT ?"""
+    SELECT ref, sha256 FROM staged WHERE uses = 0 AND received IS NULL AND created_at < ?
+    ORDER BY created_at LIMIT ?"""
 _UNSTAGE: Final = "DELETE FROM staged WHERE ref = ?"
 
 _DOOM: Final = """
@@ -53,15 +62,52 @@ class Staging:
         Raises: StoreUnavailable when retention removes an equal file at this moment, or just did.
         """
         one = self.staged
-        known = conn.execute(_FILE, (one.sha256,)).fetchone()
-        is_there = self.has_spool_file(one.sha256) if known is None else known["doomed_at"] is None
-        if not is_there:
-            message = "an equal file was just removed: stage it again"
-            raise StoreUnavailable(message)
-        conn.execute(_NAME, (one.sha256, one.size_bytes, one.created_at))
+        name_file(conn, one.sha256, one.size_bytes, one.created_at, self.has_spool_file)
         values = (one.ref, one.sha256, one.filename, one.content_type, one.size_bytes)
         conn.execute(_STAGE, (*values, self.principal_uid, one.created_at))
         return UnitResult(None)
+
+
+def name_file(
+    conn: sqlite3.Connection,
+    sha256: str,
+    size_bytes: int,
+    at: Instant,
+    has_spool_file: Callable[[str], bool],
+) -> None:
+    """One more names this file.
+
+    Raises: StoreUnavailable when retention removes an equal file at this moment, or just did.
+    """
+    known = conn.execute(_FILE, (sha256,)).fetchone()
+    is_there = has_spool_file(sha256) if known is None else known["doomed_at"] is None
+    if not is_there:
+        message = "an equal file was just removed: bring it again"
+        raise StoreUnavailable(message)
+    conn.execute(_NAME, (sha256, size_bytes, at))
+
+
+def name_attachment(
+    conn: sqlite3.Connection,
+    attachment: StoredAttachment,
+    received: int,
+    at: Instant,
+    has_spool_file: Callable[[str], bool],
+) -> None:
+    """A file that came with a received message gets its reference. Raises as `name_file`."""
+    one = attachment
+    name_file(conn, one.sha256, one.size_bytes, at, has_spool_file)
+    values = (one.ref, one.sha256, one.filename, one.content_type, one.size_bytes)
+    conn.execute(_STAGE_RECEIVED, (*values, NOBODY, at, received))
+
+
+def drop_received(conn: sqlite3.Connection, received: int, raw_sha256: str | None) -> int:
+    """What was received names its files no more; how many rows were written."""
+    named = [sha256 for (sha256,) in conn.execute(_RECEIVED_NAMES, (received,))]
+    conn.execute(_UNSTAGE_RECEIVED, (received,))
+    named += [raw_sha256] if raw_sha256 is not None else []
+    conn.executemany(_DROP_NAMES, [(1, sha256) for sha256 in named])
+    return 2 * len(named)
 
 
 def drop_name(conn: sqlite3.Connection, sha256: str) -> None:

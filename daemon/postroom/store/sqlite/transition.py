@@ -62,12 +62,11 @@ def record(conn: sqlite3.Connection, row: sqlite3.Row, step: Step) -> tuple[Chan
         raise StoreError(message)
     write_history(conn, row["number"], step)
     kind = event_of(step.before, step.after)
-    if kind is not None:
-        write_event(conn, kind, row["number"], step.at)
+    told = () if kind is None else (write_event(conn, kind, row["number"], step.at),)
     has_settled = step.after not in UNSETTLED and settle(conn, row["job"], step.at)
     if step.after in UNSETTLED and step.before not in UNSETTLED:
         conn.execute(_SETTLE, (None, None, row["job"]))
-    return _changes(row, step, has_settled=has_settled)
+    return (*_changes(row, step, has_settled=has_settled), *told)
 
 
 def write_history(conn: sqlite3.Connection, number: int, step: Step) -> None:

@@ -1,0 +1,60 @@
+"""Subjects as a weak sign of a thread (CASES E07): folded, without what programs and people put in front. Pure.
+
+Only from the same peer, within 30 days, and where the subject itself says that it answers something: else two people
+who ask "Question" would share a conversation.
+"""
+
+import re
+from typing import Final
+from unicodedata import normalize
+
+
+_LONGEST: Final = 200
+_MOST: Final = 40  # "Re: Re: Re: …" ends somewhere
+
+# As programs write them, by language; a mail in one often answers in another.
+_REPLY: Final = (
+    "re res rif rv r antw aw antwort sv svar vs odp odpowiedz odpowiedź vá válasz ynt yanıt bls atb tl "
+    "ha на отв ответ απ σχετ השב תגובה رد 回复 回覆 答复 答覆 返信 回信 회신 답장"
+)
+_FORWARD: Final = (
+    "fw fwd wg tr enc i rvp pd vl vb vbs doorst doorsturen videresend videresendt vidarebefordrat lähetetty"
+    " továbbítás ilt ynl trs fs пересл προώθ πρθ הועבר 转发 轉寄 转寄 転送 전달"
+)
+_AUTOMATIC: Final = (
+    "automatic reply|automatic response|automated response|auto reply|auto-reply|autoreply|out of office"
+    "|automatische antwort|abwesenheitsnotiz|abwesend|réponse automatique|respuesta automática"
+    "|risposta automatica|resposta automática|automatisch antwoord|autosvar|automaattinen vastaus"
+    "|odpowiedź automatyczna|автоответ|автоматический ответ|自动回复|自動返信|자동 회신"
+)
+_WORDS: Final = "|".join(
+    re.escape(word) for word in sorted({*_REPLY.split(), *_FORWARD.split()}, key=len, reverse=True)
+)
+_PREFIX: Final = re.compile(
+    rf"(?:{_AUTOMATIC}|{_WORDS})\s?(?:[\[(^*]\s?\d{{1,3}}\s?[\])]?\s?)?[:：]\s*", re.IGNORECASE
+)
+_TAG: Final = re.compile(r"\[[^\[\]]{1,60}\]\s*")
+_BLANKS: Final = re.compile(r"\s+")
+
+
+def subject_key(subject: str) -> str:
+    """What equal subjects have in common, '' when nothing is left."""
+    return _stripped(subject)[0]
+
+
+def answers_something(subject: str) -> bool:
+    """Whether a reply or forward prefix stands in front."""
+    return _stripped(subject)[1]
+
+
+def _stripped(subject: str) -> tuple[str, bool]:
+    rest = _BLANKS.sub(" ", normalize("NFKC", subject[: 5 * _LONGEST])).strip()
+    is_answer = False
+    for _ in range(_MOST):
+        found = _PREFIX.match(rest)
+        is_answer = is_answer or found is not None
+        found = found or _TAG.match(rest)
+        if found is None:
+            break
+        rest = rest[found.end() :]
+    return rest.casefold()[:_LONGEST].strip(), is_answer

@@ -1,0 +1,90 @@
+"""What a report says of our deliveries (RFC 3464, RFC 5965): which of them it speaks of, and what becomes of their feedback.
+
+A report that came to a genuine return-path token speaks of that delivery, whatever it says of itself. One without is
+believed where it names a Message-ID of ours *and*, as its recipient, that delivery's own. All others change nothing.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.delivery import Feedback
+from postroom.core.eventtypes import ReportFact, read_report
+from postroom.core.inmail import Report, ReportedRecipient
+from postroom.core.matching import Confidence, MatchedBy, normalise_id, weaker_than
+from postroom.store.sqlite.inbox_match import Target
+from postroom.store.sqlite.inbox_own import find_named
+
+
+_FEEDBACK: Final = """
+    UPDATE delivery SET feedback = ?, version = version + 1 WHERE number = ? AND feedback IN ({marks})"""
+_FEEDBACKS: Final = {
+    one: _FEEDBACK.format(marks=", ".join("?" * len(weaker_than(one)))) for one in Feedback
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a report says of one delivery, or of nobody that is ours: the strongest fact, and the block that has it."""
+
+    target: Target | None
+    fact: ReportFact | None
+    block: ReportedRecipient | None
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether it is known which delivery of ours it speaks of."""
+        return self.target is not None
+
+
+def read_told(
+    conn: sqlite3.Connection, mailbox_id: str, report: Report, proven: Target | None
+) -> tuple[Told, ...]:
+    """What the report says of each delivery; `proven` is the one that its return-path token names.
+
+    Where it speaks of none of ours for sure, one that has no target.
+    """
+    if proven is not None:
+        return (_strongest(proven, report.recipients),)
+    blocks: dict[int, list[ReportedRecipient]] = {}
+    targets: dict[int, Target] = {}
+    for target, block in _find_named_recipients(conn, mailbox_id, report):
+        if target.own is not None:
+            targets.setdefault(target.own.number, target)
+            blocks.setdefault(target.own.number, []).append(block)
+    if not targets:
+        return (_strongest(None, report.recipients),)
+    return tuple(_strongest(targets[number], tuple(found)) for number, found in blocks.items())
+
+
+def raise_feedback(conn: sqlite3.Connection, number: int, feedback: Feedback) -> None:
+    """Note what was heard of a delivery, unless something stronger is known."""
+    weaker = weaker_than(feedback)
+    if weaker:
+        conn.execute(_FEEDBACKS[feedback], (feedback, number, *weaker))
+
+
+def _find_named_recipients(
+    conn: sqlite3.Connection, mailbox_id: str, report: Report
+) -> list[tuple[Target, ReportedRecipient]]:
+    message_id = normalise_id(report.original_message_id or "")
+    named = find_named(conn, mailbox_id, message_id) if message_id else None
+    if named is None:
+        return []
+    return [
+        (Target(own.thread, MatchedBy.REFERENCES, Confidence.STRONG, own), block)
+        for block in report.recipients
+        for own in named.own
+        if block.recipient is not None and own.is_recipient(block.recipient)
+    ]
+
+
+def _strongest(target: Target | None, blocks: tuple[ReportedRecipient, ...]) -> Told:
+    strongest = Told(target, None, blocks[0] if blocks else None)
+    for block in blocks:
+        fact = read_report(block)
+        if fact is not None and (
+            strongest.fact is None or strongest.fact.feedback in weaker_than(fact.feedback)
+        ):
+            strongest = Told(target, fact, block)
+    return strongest

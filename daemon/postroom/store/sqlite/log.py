@@ -1,0 +1,79 @@
+"""The one place where an event comes into the log: its row, and what is pending for consumers, in one transaction.
+
+An event is pending for every consumer that has its type since before it; one with `accepted: false` only for those that
+asked for the type by name (CONTRACT §5, §8 `accept_new`).
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from postroom.core.ids import Kind, encode_id
+from postroom.core.instant import Instant
+from postroom.ports.changes import EventPublished
+
+
+_INSERT: Final = """
+    INSERT INTO event (type, mailbox_id, thread, delivery, created_at, data, received)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_LAST: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'event'"
+_FAN_OUT: Final = """
+    INSERT INTO pending (consumer, seq, mailbox_id, thread)
+    SELECT consumer, :seq, :mailbox_id, :thread FROM consumer_type
+    WHERE type = :type AND from_seq < :seq AND (is_asked OR :is_accepted)
+    RETURNING consumer"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event about to be written. `data` is its own JSON object, `received` what it came from."""
+
+    type: str
+    mailbox_id: str
+    thread: int
+    delivery: int | None
+    at: Instant
+    data: str
+    received: int | None = None
+    is_accepted: bool = True
+
+
+def append(conn: sqlite3.Connection, event: NewEvent) -> EventPublished:
+    """Write it; what is told of it."""
+    row = (event.type, event.mailbox_id, event.thread, event.delivery, event.at, event.data)
+    seq = conn.execute(_INSERT, (*row, event.received)).lastrowid or 0
+    given = {
+        "seq": seq,
+        "mailbox_id": event.mailbox_id,
+        "thread": event.thread,
+        "type": event.type,
+        "is_accepted": event.is_accepted,
+    }
+    consumers = tuple([name for (name,) in conn.execute(_FAN_OUT, given)])
+    return EventPublished(seq, event.mailbox_id, event.thread, event.type, consumers)
+
+
+def next_seq(conn: sqlite3.Connection) -> int:
+    """The seq that the next event of this transaction gets."""
+    last = conn.execute(_LAST).fetchone()
+    return 1 if last is None else last[0] + 1
+
+
+def thread_picture(
+    number: int, version: int, conversation_key: str | None, metadata: str | None, **match: object
+) -> dict[str, object]:
+    """A thread as every event shows it; `match` is how a received message was tied to it."""
+    return {
+        "id": encode_id(Kind.THREAD, number),
+        "version": version,
+        "conversation_id": conversation_key,
+        **match,
+        "metadata": raw_object(metadata),
+    }
+
+
+def raw_object(text: str | None) -> msgspec.Raw:
+    """A JSON object as it is stored; an empty one for NULL."""
+    return msgspec.Raw(b"{}" if text is None else text.encode())
