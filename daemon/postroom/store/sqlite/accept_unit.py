@@ -38,6 +38,7 @@ from postroom.store.sqlite.accept_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.bodies import pack
 from postroom.store.sqlite.conditions import condition_column
 from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.lease_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
@@ -84,7 +85,7 @@ def accept(
         return _merge(conn, new, known)
     if known is not None:
         return UnitResult(judge_replay(known, new))
-    refused = _find_obstacle(conn, new, has_spool_file)
+    refused = find_reply_obstacle(conn, new) or _find_obstacle(conn, new, has_spool_file)
     if refused is not None:
         return UnitResult(refused)
     _write_body(conn, new)
@@ -92,6 +93,7 @@ def accept(
     note_answer(conn, new)
     write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
     written, told = _write_deliveries(conn, new, new.number, new.deliveries)
+    note_answer(conn, new)
     changes = (*_changes(new, new.number, written), *told)
     return UnitResult(Accepted(new.number, written, 0), changes)
 
