@@ -116,7 +116,7 @@ async def test_a_copy_is_made_before_migrating_and_says_that_it_is_one(tmp_path:
     rules = replace(HERE, migrations=(*shipped(), NEXT))
     async with outbox_in(tmp_path, rules=rules) as outbox:
         copy = outbox.opened.copy
-        assert copy == tmp_path / "state" / "postroom.db.v1"
+        assert copy == tmp_path / "state" / f"postroom.db.v{len(shipped())}"
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert rows_in(tmp_path, "PRAGMA user_version") == [(len(shipped()) + 1,)]
     assert rows_in(tmp_path, "SELECT colour FROM job") == [(None,)]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import cast
 
 from postroom.core.record import StagedRecord
+from postroom.ops.spool import Spool
+from postroom.ops.threads import FileThreads
 from postroom.outbound.compose import SpoolComposer
-from postroom.outbound.spool import Spool
 from postroom.outbound.staging import SpoolStaging, StagingParts
-from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Actor, Admin, Reader
 from support.clock import FakeClock
 

@@ -22,6 +22,17 @@ class DeliveryState(StrEnum):
     SKIPPED = "skipped"
 
 
+class Feedback(StrEnum):
+    """What was heard of a delivery after it was sent, the weakest first: a stronger fact is never taken back."""
+
+    NONE = "none"
+    DELAYED = "delayed"
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    REPLIED = "replied"
+    COMPLAINED = "complained"
+
+
 class HoldReason(StrEnum):
     """Why a delivery is held."""
 

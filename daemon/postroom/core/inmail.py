@@ -53,7 +53,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class InAttachment:
-    """An attachment; its bytes lie in a file named `sha256` (hex) in the directory that the parser was given."""
+    """An attachment, or a text kept as a file; its bytes lie in a file named `sha256` (hex) in the directory that the parser was given."""
 
     sha256: str
     size_bytes: int
@@ -86,8 +86,9 @@ class Report:
 class InMail:
     """The whole of it.
 
-    Ids have their brackets and stand in the order of the header. `text` is the whole text; `new_text` is it without
-    the `removed` ranges. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
+    Ids have their brackets and stand in the order of the header. `text` is the text, at most 256 KiB of UTF-8; where it
+    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges. The HTML as it came is a
+    file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
     Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
     come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
     those of To and Cc: a token may stand in them.
@@ -105,9 +106,10 @@ class InMail:
     subject: str
     date: str | None
     text: str
+    text_file: InAttachment | None
     new_text: str
     removed: tuple[Removed, ...]
-    html: str | None
+    html_file: InAttachment | None
     attachments: tuple[InAttachment, ...]
     defects: tuple[str, ...]
     automation: AutomationKind

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.instant import Instant
 from postroom.core.job import Copies
 from postroom.core.mailbox import Lane
@@ -67,6 +67,7 @@ class DeliveryRecord:
     created_at: Instant
     history: tuple[HistoryRow, ...] = ()
     trace_id: str | None = None
+    feedback: Feedback = Feedback.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,24 @@ class EventRecord:
     mailbox_id: str
     created_at: Instant
     data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """A conversation: the latest of our deliveries in it, and of what happened in it.
+
+    `is_whole`: there are no earlier ones.
+    """
+
+    number: int
+    version: int
+    mailbox_id: str
+    conversation_id: str | None
+    metadata: dict[str, str]
+    created_at: Instant
+    deliveries: tuple[DeliveryRecord, ...]
+    events: tuple[EventRecord, ...]
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from postroom.ops.spool import PIECE_BYTES
 from postroom.outbound.shortage import check_shortage
-from postroom.outbound.spool import PIECE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from postroom.core.body import Body, Encoding, FileSegment
 from postroom.core.encodings import encode_base64
 from postroom.core.message import date_line
 from postroom.core.reason import ReasonCode
+from postroom.ops.spool import PIECE_BYTES, Spool
+from postroom.ops.threads import FileThreads
 from postroom.outbound.shortage import check_shortage
-from postroom.outbound.spool import PIECE_BYTES, Spool
-from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Reader
 from postroom.ports.errors import ContentFault
 from postroom.ports.host import Clock

@@ -18,9 +18,9 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND
 from postroom.core.job import PathAttachment
 from postroom.core.record import StagedRecord
+from postroom.ops.spool import PIECE_BYTES, Spool
+from postroom.ops.threads import FileThreads
 from postroom.outbound.beneath import Unfit, Wanted, read_beneath
-from postroom.outbound.spool import PIECE_BYTES, Spool
-from postroom.outbound.threads import FileThreads
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.staging import FileRefused, FilesSlow, KeptFile

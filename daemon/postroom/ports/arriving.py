@@ -84,13 +84,13 @@ class StoredAttachment:
 class Publication:
     """One received message for one mailbox, parsed, to become at most one event.
 
-    `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine ones, best first; the unit finds
-    the thread by them, by `mail`'s ids, and at last by `subject_key` (folded subject without reply prefixes, ''
-    = none to go by) with the same peer within 30 days. `accepts_new` False: a message that matches no thread is stored, its event
-    has `accepted: false` and is pending for nobody who does not ask. Files are in the spool already.
+    `received` is where it comes from, `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine
+    ones, best first; the unit finds the thread by them, by `mail`'s ids, and at last by its subject. `accepts_new` False:
+    a message that matches no thread is stored, its event has `accepted: false` and is pending for nobody who does not
+    ask. `is_last`: intake is done with what was received. Files are in the spool already.
     """
 
-    received: int
+    received: Received
     mailbox_id: str
     at: Instant
     recipients: tuple[str, ...]
@@ -99,7 +99,6 @@ class Publication:
     attachments: tuple[StoredAttachment, ...]
     html_ref: StoredAttachment | None
     text_ref: StoredAttachment | None
-    subject_key: str
     accepts_new: bool
     is_last: bool
 

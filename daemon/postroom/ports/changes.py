@@ -56,7 +56,27 @@ class MailboxPaused:
     reason: str
 
 
-Change = RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused
+@dataclass(frozen=True, slots=True)
+class EventPublished:
+    """The log has grown by this event, and it is pending for these consumers: streams and long-polls look again."""
+
+    seq: int
+    mailbox_id: str
+    thread_number: int
+    type: str
+    consumers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MailReceived:
+    """A message came in and waits to be published."""
+
+    number: int
+
+
+Change = (
+    RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused | EventPublished | MailReceived
+)
 
 
 class Observer(Protocol):

@@ -1,9 +1,11 @@
 """The inbox as the way in sees it. One method that writes = one transaction, committed when it returns."""
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from typing import Protocol
 
 from postroom.core.instant import Instant
+from postroom.core.record import ThreadRecord
 from postroom.core.token import Key
 from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received
 
@@ -26,8 +28,34 @@ class Inbox(Protocol):
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
         ...
 
-    async def remember_keys(self, keys: Sequence[Key], at: Instant) -> tuple[str, ...]:
-        """Note the keys that may issue tokens; the fingerprints of keys that issued valid tokens and are not among them."""
+    async def remember_keys(
+        self, keys: Sequence[Key], at: Instant, validity: timedelta
+    ) -> tuple[str, ...]:
+        """Note the keys that are in use, the first of which issues tokens; what is missing of those that did.
+
+        Fingerprints of keys that issued tokens which may still be valid and are not among `keys`. To be called at start
+        and at least daily, for a key is known to have issued until the last such call.
+        """
+        ...
+
+    async def has_issued(self) -> bool:
+        """Whether any key ever issued tokens in this store."""
+        ...
+
+
+class Conversations(Protocol):
+    """Questions about what came in; none of them waits for the writer."""
+
+    async def find_event_raw(self, seq: int) -> bytes | RawFile | None:
+        """What was received, to the byte; None where an event has none, or none any more."""
+        ...
+
+    async def find_thread(self, number: int, limit: int) -> ThreadRecord | None:
+        """A thread with its latest deliveries and events, at most `limit` of each, in their order."""
+        ...
+
+    async def is_inbound_pending(self, thread_number: int) -> bool:
+        """Whether a stored message that is not published yet names the thread by a valid token."""
         ...
 
 

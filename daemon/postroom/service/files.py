@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from postroom.outbound.spool import Spool
-from postroom.outbound.threads import FileThreads
+from postroom.ops.spool import Spool
+from postroom.ops.threads import FileThreads
 from postroom.ports.host import Clock
 from postroom.store.sqlite.space import Space
 

@@ -51,7 +51,7 @@ _DOUBT: Final = """
 _BUMP: Final = (
     1 << 32
 )  # numbers given since the copy was made may be in the world: none of them comes again
-_NUMBERED: Final = ("job", "delivery", "thread", "event")
+_NUMBERED: Final = ("job", "delivery", "thread", "event", "lease")
 _BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
 _FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
 _BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"

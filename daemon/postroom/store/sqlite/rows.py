@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.instant import Instant
 from postroom.core.job import Copies
 from postroom.core.mailbox import Lane
@@ -25,7 +25,7 @@ from postroom.core.reply import Stage
 DELIVERY: Final = """
     number, job, mailbox_id, recipient, recipient_key, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
     message_id, attempts, series_attempts, deferrals, crashes, doubts, stage, marked_at, reply_code, enhanced_status,
-    reply_text, relay_message_id, settled_by, has_attachments, created_at"""
+    reply_text, relay_message_id, settled_by, has_attachments, created_at, feedback"""
 JOB: Final = "number, mailbox_id, created_at, trace_id, idempotency_key, conversation_key, lane, copies, spec"
 HISTORY: Final = (
     "before, after, at, reason_code, reply_code, enhanced_status, reply_text, attempt, by"
@@ -68,6 +68,7 @@ def delivery_of(
         created_at=Instant(row["created_at"]),
         history=history,
         trace_id=trace_id,
+        feedback=Feedback(row["feedback"]),
     )
 
 

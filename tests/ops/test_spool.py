@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.outbound.spool import Spool
+from postroom.ops.spool import Spool
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from support.clock import FakeClock
 from support.decide_files import files_in

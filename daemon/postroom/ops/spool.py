@@ -2,7 +2,7 @@
 
 write temp → fsync → rename → fsync directory (HAZARDS §1.1). What is put in again only gets a new time, so a file that
 somebody is about to name looks young, and `unlink` leaves it. Everything here blocks: it is called from threads of
-`outbound.files`. Known limits: one process owns the directory.
+`ops.threads`. Known limits: one process owns the directory.
 """
 
 import hashlib

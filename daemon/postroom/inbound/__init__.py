@@ -1,0 +1,1 @@
+"""A mail's way in."""
