@@ -10,11 +10,12 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from postroom.core.ids import Kind, encode_id
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
-from postroom.ports.arriving import Arrival
+from postroom.ports.arriving import Arrival, Published
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -160,6 +161,27 @@ class Chronicle:
             defects=" ".join(arrival.defects),
             took_s=took.total_seconds(),
         )
+
+    def mail_published(self, number: int, mailbox_id: str, published: Published) -> None:
+        """A message is an event."""
+        self._say(
+            LogEvent.MAIL_PUBLISHED,
+            number=number,
+            mailbox_id=mailbox_id,
+            event_id=encode_id(Kind.EVENT, published.seq),
+            thread_id=encode_id(Kind.THREAD, published.thread_number),
+            type=published.type,
+            matched_by=published.matched_by,
+        )
+
+    def mail_doubled(self, number: int, mailbox_id: str, seq: int) -> None:
+        """A message came again: it is an event already."""
+        event_id = encode_id(Kind.EVENT, seq)
+        self._say(LogEvent.MAIL_DOUBLED, number=number, mailbox_id=mailbox_id, event_id=event_id)
+
+    def mail_set_aside(self, number: int, error: Exception) -> None:
+        """A message can not be published: it stays stored, and is tried again after a restart."""
+        self._say(LogEvent.MAIL_SET_ASIDE, number=number, **_told(error))
 
     def client_refused(self, client_ip: str, reason: str) -> None:
         """A client of the listener was sent away, or its mail was refused."""

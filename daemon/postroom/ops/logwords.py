@@ -84,6 +84,9 @@ class LogEvent(StrEnum):
     LIBRARY_WARNED = "library.warned"
     LISTENER_READY = "listener.ready"
     MAIL_RECEIVED = "mail.received"
+    MAIL_PUBLISHED = "mail.published"
+    MAIL_DOUBLED = "mail.doubled"
+    MAIL_SET_ASIDE = "mail.set_aside"
     CLIENT_REFUSED = "client.refused"
 
 
@@ -176,6 +179,16 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "defects",
         "took_s",
     ),
+    LogEvent.MAIL_PUBLISHED: (
+        "number",
+        "mailbox_id",
+        "event_id",
+        "thread_id",
+        "type",
+        "matched_by",
+    ),
+    LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
+    LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
     LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
 }
 
@@ -195,6 +208,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.RELAY_FAULTED: LogLevel.WARNING,
     LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
+    LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
