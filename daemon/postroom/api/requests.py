@@ -24,6 +24,7 @@ def _id(kind: Kind) -> Meta:
 JobId = Annotated[str, _id(Kind.JOB)]
 DeliveryId = Annotated[str, _id(Kind.DELIVERY)]
 ThreadId = Annotated[str, _id(Kind.THREAD)]
+LeaseId = Annotated[str, _id(Kind.LEASE)]
 EventId = Annotated[str, _id(Kind.EVENT)]
 AttachmentRef = Annotated[str, _id(Kind.ATTACHMENT)]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -37,6 +38,13 @@ Since = Annotated[
         max_length=40,
         description="An RFC 3339 instant, or how long ago: a number and s, m, h or d.",
         examples=["24h", "2026-11-30T07:00:00Z"],
+    ),
+]
+Place = Annotated[
+    str,
+    Meta(
+        pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
+        examples=["4711", "evt_0000000000001"],
     ),
 ]
 Cursor = Annotated[str, Meta(pattern="^c[0-7][0-9a-v]{12}$", description="Opaque: `next_cursor`.")]
@@ -85,23 +93,18 @@ class DeliveryQuery(Asked, frozen=True):
 
 
 class DeadQuery(Asked, frozen=True):
-    """Since when."""
+    """Since when. Each of the two lists has its own cursor: with one of them only that list goes on."""
 
     since: Since | None = None
     cursor: Cursor | None = None
+    events_cursor: Cursor | None = None
     limit: Limit = PAGE
 
 
 class EventQuery(Asked, frozen=True):
     """From where on: a seq or an event id."""
 
-    after: Annotated[
-        str,
-        Meta(
-            pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
-            examples=["4711", "evt_0000000000001"],
-        ),
-    ] = "0"
+    after: Place = "0"
     limit: Limit = PAGE
 
 
