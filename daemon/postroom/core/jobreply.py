@@ -5,7 +5,7 @@ from typing import Final
 
 from postroom.core.faults import Faults, read_flag, read_object
 from postroom.core.ids import Kind, decode_id
-from postroom.core.job import Condition, LeaseClaim
+from postroom.core.job import Condition, LeaseClaim, OnDuplicate
 
 
 _CONDITIONS: Final = frozenset({"thread_version", "no_inbound_since"})
@@ -90,6 +90,8 @@ def _check_thread(job: dict[str, object], faults: Faults) -> None:
         faults.add("/if", f"A precondition needs a thread: give one of {', '.join(_NAMES)}.")
     if job.get("lease") is not None and not {"thread_id", "in_reply_to_event"} & set(named):
         faults.add("/lease", "A lease goes with in_reply_to_event or thread_id.")
+    if job.get("on_duplicate") == OnDuplicate.MERGE and job.get("in_reply_to_event") is not None:
+        faults.add("/on_duplicate", "An event is answered once: recipients can not be merged in.")
     if job.get("allow_new_recipients") is True and job.get("in_reply_to_event") is None:
         faults.add("/allow_new_recipients", "This goes with in_reply_to_event.")
 

@@ -67,6 +67,7 @@ class LogEvent(StrEnum):
     DELIVERY_SKIPPED = "delivery.skipped"
     DELIVERIES_EXPIRED = "deliveries.expired"
     QUEUE_WAITED = "queue.waited"
+    INBOUND_WAITED = "inbound.waited"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_STORMED = "breaker.stormed"
     BREAKER_CLOSED = "breaker.closed"
@@ -136,6 +137,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
     LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
+    LogEvent.INBOUND_WAITED: ("delivery_id", "mailbox_id", "since_at", "unlogged"),
     LogEvent.BREAKER_OPENED: _BREAKER,
     LogEvent.BREAKER_STORMED: _BREAKER,
     LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
@@ -168,6 +170,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
+    LogEvent.INBOUND_WAITED: LogLevel.ERROR,
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,
     LogEvent.BREAKER_STORMED: LogLevel.ERROR,
     LogEvent.DOMAIN_PAUSED: LogLevel.WARNING,

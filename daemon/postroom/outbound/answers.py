@@ -119,4 +119,5 @@ def _submitted(new: NewJob, result: Accepted) -> Submitted:
             for one in result.deliveries
         ),
         is_merge=new.job.on_duplicate is OnDuplicate.MERGE,
+        is_reply_to_ignored=new.is_reply_to_ignored,
     )

@@ -6,7 +6,7 @@ the store says in that transaction counts, whatever was seen before: twins meet 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.core.body import Body
@@ -14,11 +14,13 @@ from postroom.core.fingerprint import key_hash
 from postroom.core.job import Job, Problem
 from postroom.core.jobrequest import check_recipients, read_request
 from postroom.core.mailbox import Mailbox
+from postroom.core.replying import Answered
 from postroom.core.words import shown
 from postroom.outbound.answers import STAGING_LOST, answer, refuse
-from postroom.outbound.assemble import Caller, identify, make_body, make_job
+from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
+from postroom.outbound.replying import Conversations, Filled, unknown_event
 from postroom.outbound.room import Room
 from postroom.ports.accepting import Accepted, AcceptResult, NewJob, StagedGone
 from postroom.ports.host import Clock, Entropy
@@ -32,7 +34,10 @@ _TRIES: Final = 2  # the second where retention took a file between gathering an
 
 @dataclass(frozen=True, slots=True)
 class SubmitParts:
-    """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number."""
+    """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number.
+
+    `signing` makes the tokens of addresses that answers come back to.
+    """
 
     intake: Intake
     staging: Staging
@@ -41,6 +46,7 @@ class SubmitParts:
     entropy: Entropy
     depth: Callable[[str], int]
     find_job: FindJob
+    signing: Signing | None = None
 
 
 class JobSubmitter:
@@ -48,6 +54,7 @@ class JobSubmitter:
 
     def __init__(self, parts: SubmitParts) -> None:
         self._parts = parts
+        self._conversations = Conversations(parts.intake, parts.mailboxes)
         self.room = Room(parts.depth, parts.clock)
 
     async def submit(
@@ -91,12 +98,17 @@ class JobSubmitter:
         job = read_request(value, header_key=header_key, trace_header=trace_header, now=caller.at)
         if not isinstance(job, Job):
             return refuse((*job, *self._find_mailbox_problems(value)))
+        event = await self._conversations.find_answered(job)
+        if not job.mailbox_id:
+            if event is None:
+                return refuse((unknown_event(""),))
+            job = replace(job, mailbox_id=event.mailbox_id)
         if job.idempotency_key is None:
-            return await self._take(job, caller, None)
+            return await self._take(job, caller, event)
         hashed = key_hash(job.idempotency_key)
         known = await self._parts.intake.find_key(job.mailbox_id, hashed)
         if known is None:
-            return await self._take(job, caller, None)
+            return await self._take(job, caller, event)
         found = await compare(
             job,
             known,
@@ -105,7 +117,9 @@ class JobSubmitter:
             find_job=self._parts.find_job,
             reader_uid=principal_uid,
         )
-        return await self._take(job, caller, found) if isinstance(found, Additions) else found
+        if not isinstance(found, Additions):
+            return found
+        return await self._take(job, caller, event, found)
 
     def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
         """What the caller is told of what the store made of it."""
@@ -118,33 +132,46 @@ class JobSubmitter:
         self.room.settle(prepared.reserved, 0)
 
     async def _take(
-        self, job: Job, caller: Caller, additions: Additions | None
+        self, job: Job, caller: Caller, event: Answered | None, additions: Additions | None = None
     ) -> Prepared | Refused:
-        """Check what is new, and reserve room until it is stored."""
+        """Check what is new, complete it from its conversation, and reserve room until it is stored."""
         mailbox = self._parts.mailboxes.get(job.mailbox_id)
         if mailbox is None:
             return refuse((_unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
         problems = check_recipients(job.spec, mailbox, only=new_keys)
-        if problems:
+        filled = self._conversations.fill(job, mailbox, event)
+        if problems or not isinstance(filled, Filled):
+            problems += () if isinstance(filled, Filled) else filled
             return await self._refuse_all(job, mailbox, caller, problems)
-        count = len(job.recipients) if new_keys is None else len(new_keys)
-        reserved = self.room.reserve(mailbox, count)
+        order = Order(
+            filled.job,
+            mailbox,
+            self._parts.signing,
+            await self._conversations.find_ancestries(filled.job, event),
+            is_reply_to_ignored=filled.is_reply_to_ignored,
+        )
+        return await self._order(order, caller, additions)
+
+    async def _order(
+        self, order: Order, caller: Caller, additions: Additions | None
+    ) -> Prepared | Refused:
+        """Make it, with room reserved."""
+        count = len(order.job.recipients) if additions is None else len(additions.keys)
+        reserved = self.room.reserve(order.mailbox, count)
         if isinstance(reserved, Refused):
             return reserved
         made: NewJob | Refused | None = None
         try:
-            made = await self._make(job, mailbox, caller, is_known=additions is not None)
+            made = await self._make(order, caller, is_known=additions is not None)
         finally:
             if not isinstance(made, NewJob):
                 self.room.settle(reserved, 0)
         return Prepared(made, reserved) if isinstance(made, NewJob) else made
 
-    async def _make(
-        self, job: Job, mailbox: Mailbox, caller: Caller, *, is_known: bool
-    ) -> NewJob | Refused:
+    async def _make(self, order: Order, caller: Caller, *, is_known: bool) -> NewJob | Refused:
         """A job that is known already has its content: new recipients get that, so nothing is gathered for them."""
-        parts = self._parts
+        parts, job, mailbox = self._parts, order.job, order.mailbox
         gathered = (
             Gathered()
             if is_known
@@ -158,7 +185,7 @@ class JobSubmitter:
         body = Body((), 0)
         if not is_known:
             body = await make_body(job, gathered, identity.number, parts.staging)
-        return make_job(job, mailbox, gathered, body, caller, identity)
+        return make_job(order, gathered, body, caller, identity)
 
     async def _refuse_all(
         self, job: Job, mailbox: Mailbox, caller: Caller, problems: tuple[Problem, ...]

@@ -28,7 +28,10 @@ class RefusalCode(StrEnum):
     UNKNOWN_FIELD = "unknown_field"
     UNKNOWN_MAILBOX = "unknown_mailbox"
     UNKNOWN_THREAD = "unknown_thread"
+    UNKNOWN_EVENT = "unknown_event"
     RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
+    RECIPIENT_NOT_IN_THREAD = "recipient_not_in_thread"
+    REPLY_TARGET = "reply_target"
     ATTACHMENT_REFUSED = "attachment_refused"
     ATTACHMENT_CHANGING = "attachment_changing"
     IDEMPOTENCY_KEY_REUSE = "idempotency_key_reuse"
@@ -66,7 +69,8 @@ class SubmittedDelivery:
 class Submitted:
     """A new job is stored (202). A merge that made it queued all its recipients, and none was there already.
 
-    `is_merge` says that the answer shows `queued` and `already`.
+    `is_merge` says that the answer shows `queued` and `already`; `is_reply_to_ignored` that it goes to From, for Reply-To
+    names somebody else.
     """
 
     number: int
@@ -77,6 +81,7 @@ class Submitted:
     due_at: Instant
     deliveries: tuple[SubmittedDelivery, ...]
     is_merge: bool
+    is_reply_to_ignored: bool = False
 
     @property
     def thread_number(self) -> int | None:
