@@ -95,6 +95,7 @@ class MemoryIntake:
     keys: dict[tuple[str, bytes], int] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
     suppressed: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
     refuses: list[AcceptResult] = field(default_factory=list)
     before_accept: Callable[[], Awaitable[None]] | None = None
     events: dict[int, Answered] = field(default_factory=dict)
@@ -134,6 +135,9 @@ class MemoryIntake:
     ) -> dict[str, tuple[str, ...]]:
         named = {key: (conversation_id, key) for key in thread_keys}
         return {key: self.chains[name] for key, name in named.items() if name in self.chains}
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        return number in self.threads
 
     async def accept(self, new: NewJob) -> AcceptResult:
         if self.before_accept is not None:
