@@ -48,11 +48,11 @@ class _Names:
     trace_id: str
 
     @classmethod
-    def of(cls, sender: Sender, value: object) -> Self:
+    def of(cls, sender: Sender | None, value: object) -> Self:
         """The names, fit to be shown."""
         fields = value if isinstance(value, dict) else {}
-        key = fields.get("idempotency_key") or sender.header_key
-        trace_id = find_trace(fields, sender.trace_header)
+        key = fields.get("idempotency_key") or (sender and sender.header_key)
+        trace_id = find_trace(fields, sender.trace_header if sender else None)
         return cls(
             key=key if isinstance(key, str) else "",
             trace_id=shown(trace_id, _TRACE_LENGTH) if isinstance(trace_id, str) else "",
@@ -67,11 +67,13 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
-    return await tell(parts, result, value)
+    return await tell(parts, result, value, sender)
 
 
-async def tell(parts: Parts, result: SubmitResult, value: object) -> Answer | Refusal:
-    """The answer that a result becomes; `value` is the job as it was sent.
+async def tell(
+    parts: Parts, result: SubmitResult, value: object, sender: Sender | None = None
+) -> Answer | Refusal:
+    """The answer that a result becomes; `value` is the job as it was sent, `sender` None = without headers of its own.
 
     Raises: StoreError.
     """

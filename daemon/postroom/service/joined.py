@@ -80,7 +80,10 @@ async def join(
     ring: KeyRing,
     group: asyncio.TaskGroup,
 ) -> Joined:
-    """Build the parts over a recovered store; nothing runs yet. `group` is for work that outlives its caller."""
+    """Build the parts over a recovered store; nothing runs yet.
+
+    `ring` holds the keys of addresses that answers come back to; `group` is for work that outlives its caller.
+    """
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
