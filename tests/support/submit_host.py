@@ -93,6 +93,7 @@ class MemoryIntake:
     keys: dict[tuple[str, bytes], int] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
     suppressed: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
     refuses: list[AcceptResult] = field(default_factory=list)
     before_accept: Callable[[], Awaitable[None]] | None = None
     numbers: int = 1
@@ -118,6 +119,9 @@ class MemoryIntake:
             () if is_expired else attachments,
             is_expired,
         )
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        return number in self.threads
 
     async def accept(self, new: NewJob) -> AcceptResult:
         if self.before_accept is not None:

@@ -33,6 +33,10 @@ STAGING_LOST: Final = Refused(
     retry_after_s=1,
 )
 
+UNKNOWN_THREAD: Final = Problem(
+    "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
+)
+
 _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}
 
 
@@ -70,8 +74,7 @@ def answer(
                 job_number=number,
             )
         case UnknownThread():
-            said = "This mailbox has no such thread."
-            return refuse((Problem("/thread_id", said, RefusalCode.UNKNOWN_THREAD),))
+            return refuse((UNKNOWN_THREAD,))
 
 
 def _submitted(new: NewJob, result: Accepted) -> Submitted:

@@ -25,6 +25,10 @@ class Intake(Protocol):
         """What this key stands for."""
         ...
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        ...
+
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for."""
         ...

@@ -94,6 +94,10 @@ class ToldIntake:
         """What a key stands for."""
         return await self._intake.find_key(mailbox_id, key_hash)
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._intake.has_thread(mailbox_id, number)
+
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, and tell."""
         result = await self._intake.accept(new)

@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.ports.accepting import AcceptResult, KnownKey, NewJob
 from postroom.store.sqlite.accept_key import JOB_ROW
-from postroom.store.sqlite.accept_unit import accept
+from postroom.store.sqlite.accept_unit import accept, has_thread
 from postroom.store.sqlite.counters import Counters
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.space import Space
@@ -47,6 +47,10 @@ class SqliteIntake:
     async def find_key(self, mailbox_id: str, key_hash: bytes) -> KnownKey | None:
         """What this key stands for."""
         return await self._database.read(partial(_find_key, (mailbox_id, key_hash, JOB_ROW)))
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._database.read(partial(has_thread, mailbox_id=mailbox_id, number=number))
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for.

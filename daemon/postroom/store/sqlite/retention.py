@@ -42,6 +42,9 @@ _DROP_EVENTS: Final = """
 _DROP_BUCKETS: Final = """
     DELETE FROM pace_bucket WHERE (scope, minute, lane) IN
         (SELECT scope, minute, lane FROM pace_bucket WHERE minute < ? ORDER BY minute LIMIT ?)"""
+_DROP_PAUSES: Final = """
+    DELETE FROM domain_pause WHERE (mailbox_id, domain) IN
+        (SELECT mailbox_id, domain FROM domain_pause WHERE until_at < ? LIMIT ?)"""
 
 
 _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
@@ -49,7 +52,7 @@ _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much one run took."""
+    """How much one run took; `buckets` are minutes of pace and pauses of domains."""
 
     jobs: int
     events: int
@@ -80,6 +83,7 @@ class SqliteRetention:
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
+        buckets += await self._repeat(_Dropping(_DROP_PAUSES, _before(now, _PACE_KEPT)))
         return Taken(jobs, events, staged, files, buckets)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
