@@ -103,12 +103,14 @@ CREATE TABLE pending (
     seq        INTEGER NOT NULL,
     mailbox_id TEXT NOT NULL,
     thread     INTEGER NOT NULL,
-    receives   INTEGER NOT NULL DEFAULT 0,
+    receives   INTEGER NOT NULL DEFAULT 0,  -- leases that showed it
+    failures   INTEGER NOT NULL DEFAULT 0,  -- those of them that expired or were released as failed
     dead_at    INTEGER,
     PRIMARY KEY (consumer, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pending_thread ON pending (consumer, thread, seq);
 CREATE INDEX pending_alive ON pending (consumer, mailbox_id, seq) WHERE dead_at IS NULL;
+CREATE INDEX pending_dead ON pending (seq) WHERE dead_at IS NOT NULL;
 
 CREATE TABLE lease (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -116,13 +118,14 @@ CREATE TABLE lease (
     thread      INTEGER NOT NULL,
     fence       INTEGER NOT NULL,
     attempt_id  TEXT,
+    max_events  INTEGER NOT NULL,           -- as many may be shown to it
     shown       TEXT NOT NULL,              -- JSON list of the seqs that the holder was shown
     state       TEXT NOT NULL,              -- live, completed, released, expired
     taken_at    INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
     ended_at    INTEGER,
     reason      TEXT,
-    result      TEXT                        -- JSON: what complete or release was answered, for a repeat
+    result      TEXT                        -- JSON: what complete did, for a repeat
 ) STRICT;
 CREATE UNIQUE INDEX lease_live ON lease (consumer, thread) WHERE state = 'live';
 CREATE INDEX lease_expiry ON lease (expires_at) WHERE state = 'live';
@@ -136,3 +139,4 @@ CREATE TABLE thread_delay (
     not_before INTEGER NOT NULL,            -- a release asked to wait
     PRIMARY KEY (consumer, thread)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX thread_delay_due ON thread_delay (not_before);
