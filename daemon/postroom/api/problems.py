@@ -22,6 +22,8 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
     WRONG_STATE = "wrong_state"
+    LEASE_LOST = "lease_lost"
+    ALREADY_REPLIED = "already_replied"
     LOG_RESET = "log_reset"
     LOG_TRIMMED = "log_trimmed"
     CONTENT_GONE = "content_gone"
@@ -34,7 +36,10 @@ class Code(StrEnum):
     UNKNOWN_FIELD = "unknown_field"
     UNKNOWN_MAILBOX = "unknown_mailbox"
     UNKNOWN_THREAD = "unknown_thread"
+    UNKNOWN_EVENT = "unknown_event"
     RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
+    RECIPIENT_NOT_IN_THREAD = "recipient_not_in_thread"
+    REPLY_TARGET = "reply_target"
     ATTACHMENT_REFUSED = "attachment_refused"
     BATCH_TOO_LARGE = "batch_too_large"
     FILTER_COMBINATION = "filter_combination"
@@ -90,6 +95,16 @@ TABLE: Final[Mapping[Code, Entry]] = {
         "This can not be done in its present state",
         "Read the delivery again and see `detail`.",
     ),
+    Code.LEASE_LOST: _E(
+        409,
+        "The lease is not yours, or not any more",
+        "Drop what you made of it and lease again; nothing was done.",
+    ),
+    Code.ALREADY_REPLIED: _E(
+        409,
+        "The event was answered before",
+        "Read the job that `job_id` names; complete the lease without a reply.",
+    ),
     Code.LOG_RESET: _E(
         410,
         "The event log is another one",
@@ -136,6 +151,21 @@ TABLE: Final[Mapping[Code, Entry]] = {
         422,
         "The mailbox may not write to this address",
         "Leave the address out, or change recipients_allow and recipients_deny of the mailbox.",
+    ),
+    Code.UNKNOWN_EVENT: _E(
+        422,
+        "The mailbox has no such event",
+        "Use the id of an event of the same mailbox that retention has left.",
+    ),
+    Code.RECIPIENT_NOT_IN_THREAD: _E(
+        422,
+        "This address is not part of the conversation",
+        "Leave the address out, or say `allow_new_recipients` if it is meant.",
+    ),
+    Code.REPLY_TARGET: _E(
+        422,
+        "This event is not answered",
+        "Complete the lease without a reply; to write nevertheless, send a job with thread_id and to.",
     ),
     Code.ATTACHMENT_REFUSED: _E(
         422,

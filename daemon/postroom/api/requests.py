@@ -24,6 +24,7 @@ def _id(kind: Kind) -> Meta:
 JobId = Annotated[str, _id(Kind.JOB)]
 DeliveryId = Annotated[str, _id(Kind.DELIVERY)]
 ThreadId = Annotated[str, _id(Kind.THREAD)]
+LeaseId = Annotated[str, _id(Kind.LEASE)]
 EventId = Annotated[str, _id(Kind.EVENT)]
 AttachmentRef = Annotated[str, _id(Kind.ATTACHMENT)]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -198,11 +199,25 @@ class AttachmentRequest(Asked, frozen=True):
     content_id: Annotated[str, Meta(min_length=1, max_length=255)] | UnsetType = UNSET
 
 
-class JobRequest(Asked, frozen=True):
-    """One email to one or more recipients."""
+class ConditionRequest(Asked, frozen=True):
+    """What must still be so at the job's first mark, else it is skipped: one of them, or both."""
 
-    mailbox_id: Mailbox
-    subject: Annotated[str, Meta(max_length=1000)]
+    thread_version: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    no_inbound_since: EventId | UnsetType = UNSET
+
+
+class LeaseName(Asked, frozen=True):
+    """A lease that the caller holds."""
+
+    id: LeaseId
+    fence: Annotated[int, Meta(ge=0)]
+
+
+class JobRequest(Asked, frozen=True):
+    """One email to one or more recipients. With in_reply_to_event, mailbox_id, subject and to may be left out."""
+
+    mailbox_id: Mailbox | UnsetType = UNSET
+    subject: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
     to: list[Party] = []
     cc: list[Party] = []
     bcc: list[Party] = []
@@ -222,6 +237,10 @@ class JobRequest(Asked, frozen=True):
     idempotency_key: Name | UnsetType = UNSET
     on_duplicate: OnDuplicate = OnDuplicate.REPLAY
     auto_submitted: AutoSubmitted | UnsetType = UNSET
+    condition: ConditionRequest | UnsetType = field(name="if", default=UNSET)
+    in_reply_to_event: EventId | UnsetType = UNSET
+    lease: LeaseName | UnsetType = UNSET
+    allow_new_recipients: bool = False
 
 
 # Anything is taken, because what is no job is refused in its own place.

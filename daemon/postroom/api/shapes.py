@@ -58,7 +58,10 @@ class DeliveryBrief(Answered, frozen=True):
 
 
 class Job(Answered, frozen=True):
-    """A job. `thread_id` and `message_id` are null where the deliveries differ; `expired`: only its tombstone is left."""
+    """A job. `thread_id` and `message_id` are null where the deliveries differ; `expired`: only its tombstone is left.
+
+    `reply_to_ignored`: the answer goes to From, for the Reply-To of the event names another organisation.
+    """
 
     id: JobId
     status: JobStatus
@@ -74,6 +77,7 @@ class Job(Answered, frozen=True):
     queued: int | UnsetType = UNSET
     already: int | UnsetType = UNSET
     expired: bool | UnsetType = UNSET
+    reply_to_ignored: bool | UnsetType = UNSET
     priority: str | UnsetType = UNSET
     copies: Copies | UnsetType = UNSET
     conversation_id: str | UnsetType | None = UNSET

@@ -87,6 +87,7 @@ def _submitted(made: Submitted) -> Job:
         duplicates_dropped=made.job.duplicates_dropped,
         queued=len(made.deliveries) if made.is_merge else UNSET,
         already=0 if made.is_merge else UNSET,
+        reply_to_ignored=True if made.is_reply_to_ignored else UNSET,
     )
 
 

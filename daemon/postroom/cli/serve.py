@@ -32,12 +32,24 @@ _CONFIG = click.option(
 @click.option(
     "--accept-file-system", is_flag=True, help="Run on a network file system all the same."
 )
-def run(config: Path, *, accept_machine: bool, accept_file_system: bool) -> int:
+@click.option(
+    "--accept-lost-keys",
+    is_flag=True,
+    help="Start without keys whose reply addresses are out there.",
+)
+def run(
+    config: Path, *, accept_machine: bool, accept_file_system: bool, accept_lost_keys: bool
+) -> int:
     """Run the daemon until SIGTERM."""
     from postroom.service.main import run as serve  # noqa: PLC0415 - starts fast, see above
 
     try:
-        return serve(config, accept_machine=accept_machine, accept_file_system=accept_file_system)
+        return serve(
+            config,
+            accept_machine=accept_machine,
+            accept_file_system=accept_file_system,
+            accept_lost_keys=accept_lost_keys,
+        )
     except ConfigError as error:
         return _tell_config(config, error)
 

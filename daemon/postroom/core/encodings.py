@@ -73,6 +73,11 @@ def address_header(name: str, addresses: Iterable[tuple[str, str]]) -> bytes:
     return _folded(f"{name}:", items)
 
 
+def ids_header(name: str, ids: Iterable[str]) -> bytes:
+    """A header of Message-IDs, which are never encoded and never cut (HAZARDS A3)."""
+    return _folded(f"{name}:", [f" {one}" for one in ids])
+
+
 def encoded_words(text: str, used: int) -> str:
     """The text as encoded words, one a line of at most 76; the first has `used` characters before it."""
     quoted = [_Q_CHARACTERS.get(one) or _q_encoded(one) for one in text]

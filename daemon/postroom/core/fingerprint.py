@@ -4,7 +4,7 @@ The canonical form holds the fields as they were given, but for those that equal
 or object, false. `priority` and `copies` are in it as they were understood, so that spelling out a default changes
 nothing; an attachment by path has its name and type in it likewise. `auto_submitted` is in it as given, because its
 default is the mailbox's and may change between two tries: who compares also asks for the `other_spelling`. Header
-names are folded, arrays keep their order, objects have none. `idempotency_key`, `on_duplicate`, `trace_id`, the bytes
+names are folded, arrays keep their order, objects have none. `idempotency_key`, `on_duplicate`, `trace_id`, `lease`, the bytes
 of attachments and the refs of uploads are never in it: an upload is what was uploaded, and may be so again. A merge
 also leaves out the recipients, and keeps the paths of files, of which a replay has the content to compare.
 
@@ -25,7 +25,9 @@ from postroom.core.mailbox import AutoSubmitted
 HASH_VERSION: Final = 1
 
 _RECIPIENTS: Final = frozenset({"to", "cc", "bcc"})
-_NEVER: Final = frozenset({"idempotency_key", "on_duplicate", "trace_id", "priority", "copies"})
+_NEVER: Final = frozenset(
+    {"idempotency_key", "on_duplicate", "trace_id", "priority", "copies", "lease"}
+)
 
 Attached = tuple[dict[str, object], str | None]
 
@@ -94,8 +96,10 @@ def _canonical(name: str, given: object) -> object:
             return [_party(one) for one in given] or None
         case "headers" if isinstance(given, dict):
             return {header.lower(): value for header, value in given.items()} or None
-        case "metadata":
+        case "metadata" | "allow_new_recipients":
             return given or None
+        case "if" if isinstance(given, dict):
+            return {one: value for one, value in given.items() if value is not None}
         case _:
             return given
 

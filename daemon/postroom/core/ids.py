@@ -18,6 +18,7 @@ class Kind(StrEnum):
     ATTACHMENT = "att"
     THREAD = "thr"
     EVENT = "evt"
+    LEASE = "lse"
 
 
 REF_BITS: Final = 30

@@ -84,6 +84,16 @@ class AddressBook:
             return Ours(self._postmaster, None)
         return Unknown(is_foreign=domain not in self._ours)
 
+    def is_own(self, address: str) -> bool:
+        """Whether it is an address of a mailbox, with a tag or without, or has the shape of one with a token."""
+        local, _, domain = address.lower().rpartition("@")
+        plain = local.partition("+")[0]
+        return (
+            f"{local}@{domain}" in self._by_address
+            or f"{plain}@{domain}" in self._by_address
+            or any(_fitting(one, local, domain) is not None for one in self._templates)
+        )
+
     def find_tokens(self, addresses: Sequence[str], now: Instant) -> tuple[tuple[str, Token], ...]:
         """Genuine tokens in these addresses with their mailboxes, in their order: headers may carry them too."""
         found = [self.find(address, now) for address in addresses]

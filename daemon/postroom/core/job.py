@@ -85,8 +85,28 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What must still be so at the job's first mark: the thread's version, no person's mail after this event's seq."""
+
+    thread_version: int | None
+    no_inbound_since: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseClaim:
+    """A lease as its holder names it."""
+
+    number: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """A whole job. `recipients` are without doubles, in the order to, cc, bcc; `spec` is the request as decoded from JSON."""
+    """A whole job. `recipients` are without doubles, in the order to, cc, bcc; `spec` is the request as decoded from JSON.
+
+    `answers` is the seq of the event that it replies to: then mailbox_id and subject may be '' and nobody named in `to`
+    until that event has filled them in.
+    """
 
     mailbox_id: str
     recipients: tuple[Recipient, ...]
@@ -109,6 +129,10 @@ class Job:
     on_duplicate: OnDuplicate
     auto_submitted: AutoSubmitted | None
     spec: dict[str, object]
+    condition: Condition | None = None
+    answers: int | None = None
+    lease: LeaseClaim | None = None
+    allows_new_recipients: bool = False
 
 
 @dataclass(frozen=True, slots=True)

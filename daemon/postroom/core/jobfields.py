@@ -32,6 +32,7 @@ from postroom.core.jobparties import (
     read_reply_to,
 )
 from postroom.core.jobparts import read_attachments, read_headers, read_metadata
+from postroom.core.jobreply import is_in_thread, read_place
 from postroom.core.mailbox import AutoSubmitted, Lane
 from postroom.core.words import find_body_fault, pointer
 
@@ -93,13 +94,12 @@ def _whole(draft: _Draft, given: dict[str, object], now: Instant) -> Job:
     """The job, after the rules that look at more than one field."""
     recipients, dropped = read_recipients(given, draft.faults)
     _check_needed(draft, given)
-    is_in_thread = given.get("thread_id") is not None
+    place = read_place(given, draft.faults)
+    in_thread = is_in_thread(given)
     copies = draft.copies or default_copies(
-        draft.lane, draft.on_duplicate, len(recipients), is_in_thread=is_in_thread
+        draft.lane, draft.on_duplicate, len(recipients), is_in_thread=in_thread
     )
-    fault = find_copies_fault(
-        copies, draft.on_duplicate, len(recipients), is_in_thread=is_in_thread
-    )
+    fault = find_copies_fault(copies, draft.on_duplicate, len(recipients), is_in_thread=in_thread)
     if fault is not None:
         draft.faults.add("/copies", fault)
     if draft.not_after is not None and draft.not_after <= (draft.send_at or 0):
@@ -126,21 +126,22 @@ def _whole(draft: _Draft, given: dict[str, object], now: Instant) -> Job:
         on_duplicate=draft.on_duplicate,
         auto_submitted=draft.auto_submitted,
         spec=given,
+        condition=place.condition,
+        answers=place.answers,
+        lease=place.lease,
+        allows_new_recipients=place.allows_new_recipients,
     )
 
 
 def _check_needed(draft: _Draft, given: dict[str, object]) -> None:
+    is_reply = given.get("in_reply_to_event") is not None
     for name in ("mailbox_id", "subject"):
-        if given.get(name) is None:
+        if given.get(name) is None and not is_reply:
             draft.faults.add(pointer(name), f"The field {name} is needed.")
     if given.get("text") is None and given.get("html") is None:
         draft.faults.add("/text", "The field text or html is needed.")
-    if not any(given.get(name) for name in ("to", "cc", "bcc")):
+    if not is_reply and not any(given.get(name) for name in ("to", "cc", "bcc")):
         draft.faults.add("/to", "At least one recipient is needed, in to, cc or bcc.")
-    if given.get("thread_id") is not None and given.get("conversation_id") is not None:
-        draft.faults.add(
-            "/conversation_id", "A job names its thread by thread_id or conversation_id."
-        )
 
 
 def _read_body(given: object, where: str, faults: Faults) -> str | None:
@@ -244,15 +245,15 @@ def _auto_submitted(draft: _Draft, given: object) -> None:
     draft.auto_submitted = read_choice(given, where, draft.faults, _AUTO_SUBMITTED)
 
 
-def _recipients(draft: _Draft, given: object) -> None:
-    """Read in one go by `read_recipients`: doubles and the limit count over all three fields."""
+def _together(draft: _Draft, given: object) -> None:
+    """Read with others in one go, by `read_recipients` or `read_place`."""
 
 
 _FIELDS: Final[dict[object, Callable[[_Draft, object], None]]] = {
     "mailbox_id": _mailbox_id,
-    "to": _recipients,
-    "cc": _recipients,
-    "bcc": _recipients,
+    "to": _together,
+    "cc": _together,
+    "bcc": _together,
     "subject": _subject,
     "text": _text,
     "html": _html,
@@ -270,4 +271,8 @@ _FIELDS: Final[dict[object, Callable[[_Draft, object], None]]] = {
     "idempotency_key": _idempotency_key,
     "on_duplicate": _on_duplicate,
     "auto_submitted": _auto_submitted,
+    "if": _together,
+    "in_reply_to_event": _together,
+    "lease": _together,
+    "allow_new_recipients": _together,
 }

@@ -84,7 +84,7 @@ def find_copies_fault(
         if recipients > MOST_IN_CONVERSATION:
             return f"A conversation has at most {MOST_IN_CONVERSATION} recipients; more get individual copies."
     elif is_in_thread and recipients > 1:
-        return "Individual copies have threads of their own: with thread_id there can be one recipient."
+        return "Individual copies have threads of their own: in a given thread there can be one recipient."
     return None
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from postroom.core.ancestry import Ancestry, ancestry_lines
 from postroom.core.body import Body, Encoding, FileSegment, Segment
 from postroom.core.encodings import (
     address_header,
@@ -91,11 +92,12 @@ def head(
     message_id: str,
     delivery_id: str,
     diverted_to: str | None = None,
+    threading: bytes = b"",
 ) -> bytes:
     """Every header line but Date and those of the body, without the blank line.
 
     `recipient` is whom the caller named; where the mailbox diverts, `diverted_to` gets the copy, and `recipient` is
-    only named in X-Postroom-Diverted-From.
+    only named in X-Postroom-Diverted-From. `threading` are lines of `thread_lines`.
     """
     personal = recipient if diverted_to is None else Address(diverted_to)
     parties = _addresses("To", [personal]) if shared.parties is None else shared.parties
@@ -103,7 +105,13 @@ def head(
     diverted = b""
     if diverted_to is not None:
         diverted = _addresses(DIVERTED_HEADER, [recipient])
-    return b"".join((shared.before, parties, identity, diverted, shared.after))
+    return b"".join((shared.before, parties, identity, threading, diverted, shared.after))
+
+
+def thread_lines(ancestry: Ancestry, reply_to: Address | None) -> bytes:
+    """What a message follows, and where its answers come back; a job's own Reply-To is among what is shared."""
+    lines = ancestry_lines(ancestry)
+    return lines if reply_to is None else lines + _addresses("Reply-To", [reply_to])
 
 
 def compose(job: Job, files: Sequence[AttachedFile], boundary: str) -> Body:

@@ -24,6 +24,8 @@ class ReasonCode(StrEnum):
     ATTACHMENT_MISSING = "attachment_missing"
     ATTACHMENT_CHANGED = "attachment_changed"
     RECIPIENT_SUPPRESSED = "recipient_suppressed"
+    PRECONDITION_FALSE = "precondition_false"
+    INBOUND_PENDING = "inbound_pending"
     RECIPIENT_UNKNOWN = "recipient.unknown"
     RECIPIENT_BAD_ADDRESS = "recipient.bad_address"
     RECIPIENT_DISABLED = "recipient.disabled"
@@ -117,6 +119,14 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     _R.RECIPIENT_SUPPRESSED: Explanation(
         "The address is on the suppression list.",
         "Remove it there if it was put there by mistake, then retry.",
+    ),
+    _R.PRECONDITION_FALSE: Explanation(
+        "Its `if` did not hold when it was about to go: somebody wrote in the thread first.",
+        "Read the thread's new events, then send what fits them.",
+    ),
+    _R.INBOUND_PENDING: Explanation(
+        "Mail for its thread has come in and is not read yet; its `if` is judged after that.",
+        _NOTHING,
     ),
     _R.RECIPIENT_UNKNOWN: Explanation("The relay knows no such recipient.", _LIST),
     _R.RECIPIENT_BAD_ADDRESS: Explanation("The relay can not read the recipient's address.", _LIST),

@@ -8,8 +8,11 @@ import re
 from typing import Final
 from unicodedata import normalize
 
+from postroom.core.words import shown
+
 
 _LONGEST: Final = 200
+_ANSWER_MOST: Final = 996  # with "Re: " the 1,000 characters that a job may have
 _MOST: Final = 40  # "Re: Re: Re: …" ends somewhere
 
 # As programs write them, by language; a mail in one often answers in another.
@@ -27,12 +30,17 @@ _AUTOMATIC: Final = (
     "|risposta automatica|resposta automática|automatisch antwoord|autosvar|automaattinen vastaus"
     "|odpowiedź automatyczna|автоответ|автоматический ответ|自动回复|自動返信|자동 회신"
 )
-_WORDS: Final = "|".join(
-    re.escape(word) for word in sorted({*_REPLY.split(), *_FORWARD.split()}, key=len, reverse=True)
-)
+_COUNT: Final = r"\s?(?:[\[(^*]\s?\d{1,3}\s?[\])]?\s?)?[:：]\s*"
+
+
+def _words(lists: str) -> str:
+    return "|".join(re.escape(word) for word in sorted(set(lists.split()), key=len, reverse=True))
+
+
 _PREFIX: Final = re.compile(
-    rf"(?:{_AUTOMATIC}|{_WORDS})\s?(?:[\[(^*]\s?\d{{1,3}}\s?[\])]?\s?)?[:：]\s*", re.IGNORECASE
+    rf"(?:{_AUTOMATIC}|{_words(f'{_REPLY} {_FORWARD}')}){_COUNT}", re.IGNORECASE
 )
+_ANSWERS: Final = re.compile(rf"(?:{_words(_REPLY)}){_COUNT}", re.IGNORECASE)
 _TAG: Final = re.compile(r"\[[^\[\]]{1,60}\]\s*")
 _BLANKS: Final = re.compile(r"\s+")
 
@@ -45,6 +53,17 @@ def subject_key(subject: str) -> str:
 def answers_something(subject: str) -> bool:
     """Whether a reply or forward prefix stands in front."""
     return _stripped(subject)[1]
+
+
+def reply_subject(subject: str) -> str:
+    """The subject of an answer: `Re:` once, in place of all reply prefixes that stand in front; forwards stay."""
+    rest = shown(subject, _ANSWER_MOST).strip()
+    for _ in range(_MOST):
+        found = _ANSWERS.match(rest)
+        if found is None:
+            break
+        rest = rest[found.end() :]
+    return f"Re: {rest}".strip()
 
 
 def _stripped(subject: str) -> tuple[str, bool]:

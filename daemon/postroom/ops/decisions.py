@@ -18,7 +18,7 @@ from postroom.ops.logline import Value, recipient_hash, without_addresses
 from postroom.ops.logwords import Decision, LogEvent, Scope
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, NewJob, Replayed
-from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started
+from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
 
 _STORMS: Final = frozenset({ReasonCode.PERMANENT_STORM, ReasonCode.DOUBT_STORM})
@@ -105,6 +105,18 @@ class Decisions:
             self._postponed(started.mailbox_id, stopped.reason_code, fields)
         else:
             self._book.write(event, fields)
+
+    def inbound_waits(self, row: WaitingRow, since: Instant) -> None:
+        """Mail that came in for its thread is not read yet, and keeps this delivery."""
+        unlogged = self._throttle.pass_one((LogEvent.INBOUND_WAITED, row.number))
+        if unlogged is not None:
+            fields: dict[str, Value] = {
+                "delivery_id": encode_id(Kind.DELIVERY, row.number),
+                "mailbox_id": row.mailbox_id,
+                "since_at": _written(since),
+                "unlogged": unlogged,
+            }
+            self._book.write(LogEvent.INBOUND_WAITED, fields)
 
     def waited(self, mailbox_id: str, wait: Wait) -> None:
         """A gate holds back what this mailbox could send next."""

@@ -67,6 +67,7 @@ class LogEvent(StrEnum):
     DELIVERY_SKIPPED = "delivery.skipped"
     DELIVERIES_EXPIRED = "deliveries.expired"
     QUEUE_WAITED = "queue.waited"
+    INBOUND_WAITED = "inbound.waited"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_STORMED = "breaker.stormed"
     BREAKER_CLOSED = "breaker.closed"
@@ -81,6 +82,12 @@ class LogEvent(StrEnum):
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
+    LISTENER_READY = "listener.ready"
+    MAIL_RECEIVED = "mail.received"
+    MAIL_PUBLISHED = "mail.published"
+    MAIL_DOUBLED = "mail.doubled"
+    MAIL_SET_ASIDE = "mail.set_aside"
+    CLIENT_REFUSED = "client.refused"
 
 
 _ABOUT: Final = (
@@ -136,6 +143,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
     LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
+    LogEvent.INBOUND_WAITED: ("delivery_id", "mailbox_id", "since_at", "unlogged"),
     LogEvent.BREAKER_OPENED: _BREAKER,
     LogEvent.BREAKER_STORMED: _BREAKER,
     LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
@@ -157,6 +165,31 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
     LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
+    LogEvent.LISTENER_READY: ("addresses", "has_tls"),
+    LogEvent.MAIL_RECEIVED: (
+        "number",
+        "mailbox_ids",
+        "recipients",
+        "tokens",
+        "sender_domain",
+        "client_ip",
+        "helo",
+        "is_tls",
+        "size_bytes",
+        "defects",
+        "took_s",
+    ),
+    LogEvent.MAIL_PUBLISHED: (
+        "number",
+        "mailbox_id",
+        "event_id",
+        "thread_id",
+        "type",
+        "matched_by",
+    ),
+    LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
+    LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
+    LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
@@ -168,12 +201,14 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
+    LogEvent.INBOUND_WAITED: LogLevel.ERROR,
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,
     LogEvent.BREAKER_STORMED: LogLevel.ERROR,
     LogEvent.DOMAIN_PAUSED: LogLevel.WARNING,
     LogEvent.RELAY_FAULTED: LogLevel.WARNING,
     LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
+    LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,

@@ -7,10 +7,14 @@ from postroom.core.job import OnDuplicate, Problem
 from postroom.outbound.known import key_reused
 from postroom.ports.accepting import (
     Accepted,
+    AcceptResult,
+    AlreadyReplied,
     JobExpired,
     KeyReused,
+    LeaseLost,
     NewJob,
     Replayed,
+    StagedGone,
     UnknownThread,
 )
 from postroom.ports.submitting import (
@@ -36,6 +40,11 @@ STAGING_LOST: Final = Refused(
 UNKNOWN_THREAD: Final = Problem(
     "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
 )
+LEASE_LOST: Final = Refused(
+    RefusalKind.CONFLICT,
+    RefusalCode.LEASE_LOST,
+    "An agent holds the conversation, and the job carries no lease that is live.",
+)
 
 _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}
 
@@ -50,9 +59,7 @@ def refuse(problems: Sequence[Problem]) -> Refused:
     return Refused(RefusalKind.WRONG, code, detail, tuple(problems))
 
 
-def answer(
-    new: NewJob, result: Accepted | Replayed | KeyReused | JobExpired | UnknownThread
-) -> SubmitResult:
+def answer(new: NewJob, result: AcceptResult) -> SubmitResult:
     """What the store made of a new job."""
     dropped = new.job.duplicates_dropped
     match result:
@@ -60,12 +67,24 @@ def answer(
             return _submitted(new, result)
         case Accepted(number, deliveries, already):
             return Repeated(number, False, dropped, Merged(len(deliveries), already))  # noqa: FBT003 - positional as in match
-        case Replayed(number, is_expired):
-            is_merge = new.job.on_duplicate is OnDuplicate.MERGE
-            merged = Merged(0, len(new.deliveries)) if is_merge else None
-            return Repeated(number, is_expired, dropped, merged)
+        case Replayed():
+            return _repeated(new, result)
         case KeyReused(number):
             return key_reused(number)
+        case _:
+            return _stopped(result)
+
+
+def _repeated(new: NewJob, result: Replayed) -> Repeated:
+    is_merge = new.job.on_duplicate is OnDuplicate.MERGE
+    merged = Merged(0, len(new.deliveries)) if is_merge else None
+    return Repeated(result.number, result.is_expired, new.job.duplicates_dropped, merged)
+
+
+def _stopped(
+    result: JobExpired | AlreadyReplied | LeaseLost | StagedGone | UnknownThread,
+) -> Refused:
+    match result:
         case JobExpired(number):
             return Refused(
                 RefusalKind.WRONG,
@@ -73,6 +92,17 @@ def answer(
                 "The job of this key was removed after its retention time: it takes no more recipients.",
                 job_number=number,
             )
+        case AlreadyReplied():
+            return Refused(
+                RefusalKind.CONFLICT,
+                RefusalCode.ALREADY_REPLIED,
+                "This event was answered before.",
+                job_number=result.job_number,
+            )
+        case LeaseLost():
+            return LEASE_LOST
+        case StagedGone():
+            return STAGING_LOST
         case UnknownThread():
             return refuse((UNKNOWN_THREAD,))
 
@@ -91,4 +121,5 @@ def _submitted(new: NewJob, result: Accepted) -> Submitted:
             for one in result.deliveries
         ),
         is_merge=new.job.on_duplicate is OnDuplicate.MERGE,
+        is_reply_to_ignored=new.is_reply_to_ignored,
     )

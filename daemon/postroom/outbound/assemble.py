@@ -1,15 +1,20 @@
 """A checked job becomes what the store keeps: numbers, identities, heads and the body."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
+from postroom.core.ancestry import Ancestry
 from postroom.core.body import Body, Encoding, FileSegment, Segment
 from postroom.core.fingerprint import HASH_VERSION, key_hash, request_hash
 from postroom.core.ids import Kind, base32, encode_id
-from postroom.core.instant import Instant
+from postroom.core.inaddress import reply_address, return_path
+from postroom.core.instant import Instant, later
 from postroom.core.job import Address, Copies, Job
 from postroom.core.mailbox import Mailbox
-from postroom.core.message import SERIALIZER_VERSION, compose, head, shared_head
+from postroom.core.message import SERIALIZER_VERSION, compose, head, shared_head, thread_lines
+from postroom.core.token import Key
 from postroom.outbound.gather import Gathered
 from postroom.ports.accepting import NewDelivery, NewJob
 from postroom.ports.host import Entropy
@@ -50,6 +55,39 @@ class Identity:
     is_key_minted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """How tokens are made: with the newest key, valid for so long from acceptance on."""
+
+    key: Key
+    expiry: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A job with all that its mailbox and its conversation add to it.
+
+    `ancestries` are by thread key (see NewDelivery), or under '' for all. Without `signing` answers come back by
+    headers alone.
+    """
+
+    job: Job
+    mailbox: Mailbox
+    signing: Signing | None = None
+    ancestries: Mapping[str, Ancestry] = field(default_factory=dict)
+    is_reply_to_ignored: bool = False
+
+    def ancestry(self, thread_key: str) -> Ancestry:
+        """What a delivery of that thread follows."""
+        return self.ancestries.get(thread_key) or self.ancestries.get("") or Ancestry()
+
+
+@dataclass(frozen=True, slots=True)
+class _WayBack:
+    reply_to: Address | None = None
+    envelope_from: str | None = None
+
+
 def identify(job: Job, mailbox: Mailbox, intake: Intake, entropy: Entropy) -> Identity:
     """A new identity for the job, with the names that it brings."""
     copies = len(job.recipients) if job.copies is Copies.INDIVIDUAL else 1
@@ -77,9 +115,10 @@ async def make_body(job: Job, gathered: Gathered, number: int, staging: Staging)
 
 
 def make_job(
-    job: Job, mailbox: Mailbox, gathered: Gathered, body: Body, caller: Caller, identity: Identity
+    order: Order, gathered: Gathered, body: Body, caller: Caller, identity: Identity
 ) -> NewJob:
     """The job as the store takes it. Where nothing was gathered, its attachments are taken as unreadable."""
+    job = order.job
     digests = tuple(one.sha256 for one in gathered.files) or (None,) * len(job.attachments)
     return NewJob(
         number=identity.number,
@@ -94,15 +133,19 @@ def make_job(
         attachment_digests=digests,
         body=body,
         serializer_version=SERIALIZER_VERSION,
-        deliveries=_deliveries(job, mailbox, identity),
+        deliveries=_deliveries(order, identity, caller.at),
         staged_refs=gathered.staged_refs,
         due_at=job.send_at or caller.at,
         at=caller.at,
+        answers=job.answers,
+        lease=job.lease,
+        is_reply_to_ignored=order.is_reply_to_ignored,
     )
 
 
-def _deliveries(job: Job, mailbox: Mailbox, identity: Identity) -> tuple[NewDelivery, ...]:
+def _deliveries(order: Order, identity: Identity, at: Instant) -> tuple[NewDelivery, ...]:
     """One for each recipient. A mailbox that diverts sends them elsewhere, under the key of whom the caller named."""
+    job, mailbox = order.job, order.mailbox
     shared = shared_head(job, mailbox)
     is_personal = job.copies is Copies.INDIVIDUAL
     made = []
@@ -111,6 +154,8 @@ def _deliveries(job: Job, mailbox: Mailbox, identity: Identity) -> tuple[NewDeli
         goes_to = named if mailbox.divert_to is None else Address(mailbox.divert_to)
         own = index if is_personal else 0
         number = identity.first_delivery + index
+        thread_key = named.key if is_personal else ""
+        back = _way_back(order, number, at)
         made.append(
             NewDelivery(
                 number=number,
@@ -119,17 +164,32 @@ def _deliveries(job: Job, mailbox: Mailbox, identity: Identity) -> tuple[NewDeli
                 domain=goes_to.domain,
                 message_id=identity.message_ids[own],
                 thread_number=job.thread_number or identity.first_thread + own,
-                thread_key=named.key if is_personal else "",
+                thread_key=thread_key,
                 head=head(
                     shared,
                     named,
                     message_id=identity.message_ids[own],
                     delivery_id=encode_id(Kind.DELIVERY, number),
                     diverted_to=mailbox.divert_to,
+                    threading=thread_lines(order.ancestry(thread_key), back.reply_to),
                 ),
+                envelope_from=back.envelope_from,
             )
         )
     return tuple(made)
+
+
+def _way_back(order: Order, number: int, at: Instant) -> _WayBack:
+    """Where answers and reports about this delivery go; a Reply-To that the caller gave stays alone."""
+    if order.signing is None:
+        return _WayBack()
+    mailbox, key = order.mailbox, order.signing.key
+    until = later(at, order.signing.expiry)
+    reply = None if order.job.reply_to else reply_address(mailbox, key, number, until)
+    return _WayBack(
+        None if reply is None else Address(reply, mailbox.display_name),
+        return_path(mailbox, key, number, until),
+    )
 
 
 async def _spooled(segment: Segment, staging: Staging) -> Segment:

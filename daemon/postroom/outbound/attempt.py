@@ -92,7 +92,7 @@ class Attempts:
             content = self._composer.content(date, started.head, started.body)
             size_bytes = len(date) + len(started.head) + started.body.size_bytes
             envelope = Envelope(
-                sender=mailbox.address,
+                sender=started.envelope_from or mailbox.address,
                 recipient=started.recipient,
                 envid=encode_id(Kind.DELIVERY, started.number),
                 size_bytes=size_bytes,

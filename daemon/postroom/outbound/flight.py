@@ -11,19 +11,22 @@ from datetime import timedelta
 from typing import Final
 
 from postroom.core.delivery import WAITING, DeliveryState
-from postroom.core.instant import Instant, Moment
+from postroom.core.instant import SECOND, Instant, Moment
 from postroom.core.world import Reservation, World
 from postroom.outbound.attempt import Attempts, Ended
 from postroom.outbound.judge import Judge
 from postroom.ports.account import Account
 from postroom.ports.errors import RelayFault, StoreBroken, StoreError
 from postroom.ports.host import Clock
-from postroom.ports.looping import Bucket, Outcome, Start, Started, WaitingRow
+from postroom.ports.looping import Bucket, MarkStopped, Outcome, Start, Started, WaitingRow
 from postroom.ports.outbox import LoopStore
 from postroom.ports.relay import RelayPool
 
 
 STORE_AGAIN_S: Final = 0.5
+INBOUND_LONG: Final = (
+    30 * SECOND
+)  # reading a mail takes seconds; after this somebody should look (CONTRACT §3)
 LONG_AFTER_SLOW_S: Final = 30.0  # 30 s + this = the 60 s of the doubt storm (CONTRACT §2)
 
 Landed = Callable[[WaitingRow, Instant | None], None]
@@ -136,6 +139,10 @@ class Flights:
         except StoreError as problem:
             self._account.store_refused(problem)
             await self._clock.sleep(STORE_AGAIN_S)
+            return None
+        if isinstance(started, MarkStopped):
+            if started.since is not None and now.at - started.since >= INBOUND_LONG:
+                self._account.inbound_waits(row, started.since)
             return None
         if started is not None:
             self._account.started(started, row, now.at)

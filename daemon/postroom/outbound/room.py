@@ -6,7 +6,6 @@ callers at once can not together go over a limit. The hour is counted in memory;
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from postroom.core.hourly import HourlyCount
@@ -14,20 +13,11 @@ from postroom.core.instant import MINUTE, Instant
 from postroom.core.job import Problem
 from postroom.core.mailbox import Mailbox
 from postroom.ports.host import Clock
-from postroom.ports.submitting import RefusalCode, RefusalKind, Refused
+from postroom.ports.submitting import RefusalCode, RefusalKind, Refused, Reserved
 
 
 # A full queue drains at the mailbox's pace: asking again sooner is of no use, later is for the caller to choose.
 _QUEUE_RETRY_S: Final = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """Room for so many deliveries of a mailbox, counted in this minute."""
-
-    mailbox_id: str
-    count: int
-    minute: int
 
 
 class Room:

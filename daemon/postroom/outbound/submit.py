@@ -6,29 +6,38 @@ the store says in that transaction counts, whatever was seen before: twins meet 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
 from postroom.core.job import Attachment, Job, Problem
 from postroom.core.jobrequest import check_recipients, read_references, read_request
 from postroom.core.mailbox import Mailbox
+from postroom.core.replying import Answered
 from postroom.core.words import shown
 from postroom.outbound.answers import STAGING_LOST, UNKNOWN_THREAD, answer, refuse
-from postroom.outbound.assemble import Caller, identify, make_body, make_job
+from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
+from postroom.outbound.replying import Conversations, Filled, unknown_event
 from postroom.outbound.room import Room
 from postroom.ports.accepting import Accepted, AcceptResult, NewJob, StagedGone
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.outbox import Intake
 from postroom.ports.staging import Staging
-from postroom.ports.submitting import RefusalCode, Refused, SubmitResult
+from postroom.ports.submitting import Prepared, RefusalCode, Refused, Repeated, SubmitResult
+
+
+_TRIES: Final = 2  # the second where retention took a file between gathering and commit
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitParts:
-    """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number."""
+    """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number.
+
+    `signing` makes the tokens of addresses that answers come back to.
+    """
 
     intake: Intake
     staging: Staging
@@ -37,6 +46,7 @@ class SubmitParts:
     entropy: Entropy
     depth: Callable[[str], int]
     find_job: FindJob
+    signing: Signing | None = None
 
 
 class JobSubmitter:
@@ -44,6 +54,7 @@ class JobSubmitter:
 
     def __init__(self, parts: SubmitParts) -> None:
         self._parts = parts
+        self._conversations = Conversations(parts.intake, parts.mailboxes)
         self.room = Room(parts.depth, parts.clock)
 
     async def submit(
@@ -57,16 +68,47 @@ class JobSubmitter:
 
         Raises: StoreUnavailable, StorageFull, StoreBroken: nothing was accepted.
         """
+        for _ in range(_TRIES):
+            made = await self.prepare(value, principal_uid, header_key, trace_header)
+            if not isinstance(made, Prepared):
+                return made
+            try:
+                # When this returns Accepted, it is committed: the job is ours.
+                result = await self._parts.intake.accept(made.new)
+            except BaseException:
+                self.abandon(made)
+                raise
+            answered = self.settle(made, result)
+            if not isinstance(result, StagedGone):
+                return answered
+        return STAGING_LOST
+
+    async def prepare(
+        self,
+        value: object,
+        principal_uid: int,
+        header_key: str | None = None,
+        trace_header: str | None = None,
+    ) -> Prepared | Repeated | Refused:
+        """The same up to the commit, for who stores it in a transaction with other things; then `settle` must follow.
+
+        Raises: StoreUnavailable, StorageFull, StoreBroken: there is nothing to settle.
+        """
         caller = Caller(principal_uid, self._parts.clock.now())
         job = read_request(value, header_key=header_key, trace_header=trace_header, now=caller.at)
         if not isinstance(job, Job):
             return refuse((*job, *await self._find_more(value, principal_uid)))
+        event = await self._conversations.find_answered(job)
+        if not job.mailbox_id:
+            if event is None:
+                return refuse((unknown_event(""),))
+            job = replace(job, mailbox_id=event.mailbox_id)
         if job.idempotency_key is None:
-            return await self._take(job, caller, None)
+            return await self._take(job, caller, event)
         hashed = key_hash(job.idempotency_key)
         known = await self._parts.intake.find_key(job.mailbox_id, hashed)
         if known is None:
-            return await self._take(job, caller, None)
+            return await self._take(job, caller, event)
         found = await compare(
             job,
             known,
@@ -75,50 +117,65 @@ class JobSubmitter:
             find_job=self._parts.find_job,
             reader_uid=principal_uid,
         )
-        return await self._take(job, caller, found) if isinstance(found, Additions) else found
+        if not isinstance(found, Additions):
+            return found
+        return await self._take(job, caller, event, found)
 
-    async def _take(self, job: Job, caller: Caller, additions: Additions | None) -> SubmitResult:
-        """Check what is new, with room reserved while it is stored."""
+    def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
+        """What the caller is told of what the store made of it."""
+        accepted = len(result.deliveries) if isinstance(result, Accepted) else 0
+        self.room.settle(prepared.reserved, accepted)
+        return answer(prepared.new, result)
+
+    def abandon(self, prepared: Prepared) -> None:
+        """It was not stored."""
+        self.room.settle(prepared.reserved, 0)
+
+    async def _take(
+        self, job: Job, caller: Caller, event: Answered | None, additions: Additions | None = None
+    ) -> Prepared | Refused:
+        """Check what is new, complete it from its conversation, and reserve room until it is stored."""
         mailbox = self._parts.mailboxes.get(job.mailbox_id)
         if mailbox is None:
             return refuse((_unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
+        filled = self._conversations.fill(job, mailbox, event)
         problems = (
             *check_recipients(job.spec, mailbox, only=new_keys),
             *await self._check_thread(mailbox, job.thread_number),
         )
-        if problems:
+        if problems or not isinstance(filled, Filled):
+            problems += () if isinstance(filled, Filled) else filled
             files = await self._check_files(mailbox, job.attachments, caller.principal_uid)
             return refuse((*problems, *files))
-        count = len(job.recipients) if new_keys is None else len(new_keys)
-        reserved = self.room.reserve(mailbox, count)
+        order = Order(
+            filled.job,
+            mailbox,
+            self._parts.signing,
+            await self._conversations.find_ancestries(filled.job, event),
+            is_reply_to_ignored=filled.is_reply_to_ignored,
+        )
+        return await self._order(order, caller, additions)
+
+    async def _order(
+        self, order: Order, caller: Caller, additions: Additions | None
+    ) -> Prepared | Refused:
+        """Make it, with room reserved."""
+        count = len(order.job.recipients) if additions is None else len(additions.keys)
+        reserved = self.room.reserve(order.mailbox, count)
         if isinstance(reserved, Refused):
             return reserved
-        accepted = 0
+        made: NewJob | Refused | None = None
         try:
-            made = await self._store(job, mailbox, caller, is_known=additions is not None)
-            if isinstance(made, Refused):
-                return made
-            new, result = made
-            accepted = len(result.deliveries) if isinstance(result, Accepted) else 0
+            made = await self._make(order, caller, is_known=additions is not None)
         finally:
-            self.room.settle(reserved, accepted)
-        return STAGING_LOST if isinstance(result, StagedGone) else answer(new, result)
+            if not isinstance(made, NewJob):
+                self.room.settle(reserved, 0)
+        return Prepared(made, reserved) if isinstance(made, NewJob) else made
 
-    async def _store(
-        self, job: Job, mailbox: Mailbox, caller: Caller, *, is_known: bool
-    ) -> tuple[NewJob, AcceptResult] | Refused:
-        """Gather, compose, commit; once more where retention took a file in between."""
-        made = await self._store_once(job, mailbox, caller, is_known=is_known)
-        if not isinstance(made, Refused) and isinstance(made[1], StagedGone):
-            return await self._store_once(job, mailbox, caller, is_known=is_known)
-        return made
-
-    async def _store_once(
-        self, job: Job, mailbox: Mailbox, caller: Caller, *, is_known: bool
-    ) -> tuple[NewJob, AcceptResult] | Refused:
+    async def _make(self, order: Order, caller: Caller, *, is_known: bool) -> NewJob | Refused:
         """A job that is known already has its content: new recipients get that, so nothing is gathered for them."""
-        parts = self._parts
+        parts, job, mailbox = self._parts, order.job, order.mailbox
         gathered = (
             Gathered()
             if is_known
@@ -132,9 +189,7 @@ class JobSubmitter:
         body = Body((), 0)
         if not is_known:
             body = await make_body(job, gathered, identity.number, parts.staging)
-        new = make_job(job, mailbox, gathered, body, caller, identity)
-        # When this returns Accepted, it is committed: the job is ours.
-        return new, await parts.intake.accept(new)
+        return make_job(order, gathered, body, caller, identity)
 
     async def _find_more(self, value: object, reader_uid: int) -> tuple[Problem, ...]:
         """What mailbox, store and files say to a request of which only parts could be read."""

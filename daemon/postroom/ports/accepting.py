@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from postroom.core.body import Body
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
-from postroom.core.job import Job
+from postroom.core.job import Job, LeaseClaim
 from postroom.core.reason import ReasonCode
 
 
@@ -14,6 +14,7 @@ class NewDelivery:
     """A delivery to be. `number` was reserved; `thread_number` too, and is used where its thread does not exist yet.
 
     `thread_key` is what tells threads of one conversation_id apart: '' or, with individual copies, the folded address.
+    `envelope_from` is the reverse-path with its token, None = the mailbox's address.
     """
 
     number: int
@@ -24,6 +25,7 @@ class NewDelivery:
     thread_number: int
     thread_key: str
     head: bytes
+    envelope_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class NewJob:
 
     A key that we minted (`is_key_minted`) is kept as long as the job, any other for ever. `request_hash` leaves out attachment digests; in a merge it also
     leaves out recipients. `attachment_digests` are hex SHA-256 in the order of `job.attachments`, None = unreadable.
-    `staged_refs` are the staged uploads that it uses.
+    `staged_refs` are the staged uploads that it uses. `answers` is the seq of the event that it replies to, `lease` the
+    right to do so that it carries; `is_reply_to_ignored`: it goes to From, for Reply-To names somebody else.
     """
 
     number: int
@@ -51,6 +54,9 @@ class NewJob:
     staged_refs: tuple[str, ...]
     due_at: Instant
     at: Instant
+    answers: int | None = None
+    lease: LeaseClaim | None = None
+    is_reply_to_ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,29 @@ class StagedGone:
     sha256: str
 
 
-AcceptResult = Accepted | Replayed | KeyReused | JobExpired | UnknownThread | StagedGone
+@dataclass(frozen=True, slots=True)
+class AlreadyReplied:
+    """The event was answered by this job."""
+
+    seq: int
+    job_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost:
+    """The lease is not live, or the fence is not its own; or the thread is leased and the job carries no such lease."""
+
+
+AcceptResult = (
+    Accepted
+    | Replayed
+    | KeyReused
+    | JobExpired
+    | UnknownThread
+    | StagedGone
+    | AlreadyReplied
+    | LeaseLost
+)
 
 
 @dataclass(frozen=True, slots=True)

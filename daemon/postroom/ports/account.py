@@ -22,6 +22,10 @@ class Account(Protocol):
         """The mark said no."""
         ...
 
+    def inbound_waits(self, row: WaitingRow, since: Instant) -> None:
+        """A delivery waits long for mail of its thread, stored since then, to be read."""
+        ...
+
     def ended(
         self, started: Started, outcome: Outcome, state: DeliveryState, took: timedelta
     ) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from postroom.core.body import Body
+from postroom.core.condition import Standing
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -113,6 +114,10 @@ class Reader(Protocol):
 
     async def find_delivery(self, number: int) -> DeliveryRecord | None:
         """A delivery with its history."""
+        ...
+
+    async def find_standing(self, number: int) -> Standing | None:
+        """The precondition of a delivery as it stands; None where it has none, or it was judged."""
         ...
 
     async def find_deliveries(

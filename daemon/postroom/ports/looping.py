@@ -52,7 +52,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Under way: all an attempt needs. `date_at` is the Date of the message, set at its first attempt."""
+    """Under way: all an attempt needs. `date_at` is the Date of the message, set at its first attempt.
+
+    `envelope_from` is the reverse-path with its token, None = the mailbox's address.
+    """
 
     number: int
     claim: int
@@ -73,14 +76,19 @@ class Started:
     deferrals: int
     crashes: int
     doubts: int
+    envelope_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MarkStopped:
-    """The mark was not made: the unit has moved the delivery to `state`, for this reason. No attempt counts."""
+    """The mark was not made: the unit has moved the delivery to `state`, for this reason. No attempt counts.
+
+    `since`: mail for its thread waits to be read since then, and the delivery waits for that.
+    """
 
     state: DeliveryState
     reason_code: ReasonCode
+    since: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ A method that writes raises StoreUnavailable, StorageFull or StoreBroken when no
 cancellation never undoes what it asked for.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
+from postroom.core.replying import Answered
 from postroom.ports.accepting import AcceptResult, KnownKey, NewJob
 from postroom.ports.looping import LoopState, MarkStopped, Outcome, Start, Started, WaitingRow
 
@@ -27,6 +29,20 @@ class Intake(Protocol):
 
     async def has_thread(self, mailbox_id: str, number: int) -> bool:
         """Whether the mailbox has this thread."""
+        ...
+
+    async def find_answered(self, seq: int) -> Answered | None:
+        """An event with its thread as an answer needs them."""
+        ...
+
+    async def find_chain(self, thread_number: int) -> tuple[str, ...]:
+        """Message-IDs of a thread, oldest first."""
+        ...
+
+    async def find_chains(
+        self, mailbox_id: str, conversation_id: str, thread_keys: Sequence[str]
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The same of each thread of this name that there is, by the key that tells it from the others."""
         ...
 
     async def accept(self, new: NewJob) -> AcceptResult:
@@ -58,8 +74,8 @@ class LoopStore(Protocol):
         """Every mailbox and lane that has waiting rows."""
         ...
 
-    async def start(self, start: Start) -> Started | None:
-        """Take a waiting row; None when it waits no more."""
+    async def start(self, start: Start) -> Started | MarkStopped | None:
+        """Take a waiting row; None when it waits no more, MarkStopped when mail for its thread must be read first."""
         ...
 
     async def mark(self, number: int, claim: int, at: Instant) -> Instant | MarkStopped:

@@ -9,14 +9,15 @@ from typing import Protocol
 
 from postroom.core.instant import Instant
 from postroom.core.job import Job, Problem
-from postroom.ports.accepting import AcceptedDelivery
+from postroom.ports.accepting import AcceptedDelivery, AcceptResult, NewJob
 
 
 class RefusalKind(StrEnum):
-    """What sort of no it is: the job is wrong (422), too much for now (429), or we can not just now (503)."""
+    """What sort of no it is: the job is wrong (422), too much for now (429), someone was first (409), or we can not just now (503)."""
 
     WRONG = "wrong"
     TOO_MUCH = "too_much"
+    CONFLICT = "conflict"
     NOT_NOW = "not_now"
 
 
@@ -27,20 +28,25 @@ class RefusalCode(StrEnum):
     UNKNOWN_FIELD = "unknown_field"
     UNKNOWN_MAILBOX = "unknown_mailbox"
     UNKNOWN_THREAD = "unknown_thread"
+    UNKNOWN_EVENT = "unknown_event"
     RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
+    RECIPIENT_NOT_IN_THREAD = "recipient_not_in_thread"
+    REPLY_TARGET = "reply_target"
     ATTACHMENT_REFUSED = "attachment_refused"
     ATTACHMENT_CHANGING = "attachment_changing"
     IDEMPOTENCY_KEY_REUSE = "idempotency_key_reuse"
     JOB_EXPIRED = "job_expired"
     MAILBOX_QUEUE_FULL = "mailbox_queue_full"
     MAILBOX_HOURLY_LIMIT = "mailbox_hourly_limit"
+    LEASE_LOST = "lease_lost"
+    ALREADY_REPLIED = "already_replied"
     ATTACHMENT_SLOW = "attachment_slow"
     STORE_UNAVAILABLE = "store_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was accepted. `job_number` is the job that holds the key, where that is why."""
+    """Nothing was accepted. `job_number` is the job that holds the key, or the event's answer, where that is why."""
 
     kind: RefusalKind
     code: RefusalCode
@@ -63,7 +69,8 @@ class SubmittedDelivery:
 class Submitted:
     """A new job is stored (202). A merge that made it queued all its recipients, and none was there already.
 
-    `is_merge` says that the answer shows `queued` and `already`.
+    `is_merge` says that the answer shows `queued` and `already`; `is_reply_to_ignored` that it goes to From, for Reply-To
+    names somebody else.
     """
 
     number: int
@@ -74,6 +81,7 @@ class Submitted:
     due_at: Instant
     deliveries: tuple[SubmittedDelivery, ...]
     is_merge: bool
+    is_reply_to_ignored: bool = False
 
     @property
     def thread_number(self) -> int | None:
@@ -114,6 +122,23 @@ class Repeated:
 SubmitResult = Submitted | Repeated | Refused
 
 
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Room for so many deliveries of a mailbox, counted in this minute."""
+
+    mailbox_id: str
+    count: int
+    minute: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A new job that is composed and not stored, and the room that is kept for it until `settle`."""
+
+    new: NewJob
+    reserved: Reserved
+
+
 class Submitter(Protocol):
     """Takes jobs."""
 
@@ -128,4 +153,25 @@ class Submitter(Protocol):
 
         Raises: StoreUnavailable, StorageFull, StoreBroken: nothing was accepted.
         """
+        ...
+
+    async def prepare(
+        self,
+        value: object,
+        principal_uid: int,
+        header_key: str | None = None,
+        trace_header: str | None = None,
+    ) -> Prepared | Repeated | Refused:
+        """The same up to the commit, for who stores it in a transaction with other things; then `settle` must follow.
+
+        Raises: StoreUnavailable, StorageFull, StoreBroken: there is nothing to settle.
+        """
+        ...
+
+    def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
+        """What the caller is told of what the store made of it."""
+        ...
+
+    def abandon(self, prepared: Prepared) -> None:
+        """It was not stored."""
         ...

@@ -1,12 +1,13 @@
 """Leads what the loop and acceptance decide to the decision log and to the signals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
+from postroom.core.replying import Answered
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
@@ -34,6 +35,10 @@ class LoopAccount:
     def stopped(self, started: Started, stopped: MarkStopped) -> None:
         """The mark said no."""
         self._decisions.stopped(started, stopped)
+
+    def inbound_waits(self, row: WaitingRow, since: Instant) -> None:
+        """A delivery waits long for mail of its thread to be read."""
+        self._decisions.inbound_waits(row, since)
 
     def ended(
         self, started: Started, outcome: Outcome, state: DeliveryState, took: timedelta
@@ -97,6 +102,20 @@ class ToldIntake:
     async def has_thread(self, mailbox_id: str, number: int) -> bool:
         """Whether the mailbox has this thread."""
         return await self._intake.has_thread(mailbox_id, number)
+
+    async def find_answered(self, seq: int) -> Answered | None:
+        """An event that is to be answered."""
+        return await self._intake.find_answered(seq)
+
+    async def find_chain(self, thread_number: int) -> tuple[str, ...]:
+        """Message-IDs of a thread."""
+        return await self._intake.find_chain(thread_number)
+
+    async def find_chains(
+        self, mailbox_id: str, conversation_id: str, thread_keys: Sequence[str]
+    ) -> Mapping[str, tuple[str, ...]]:
+        """Message-IDs of the threads of a name."""
+        return await self._intake.find_chains(mailbox_id, conversation_id, thread_keys)
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, and tell."""

@@ -16,6 +16,8 @@ from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
+from postroom.ops.tokenkeys import KeyRing, open_keys
+from postroom.outbound.assemble import Signing
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
 from postroom.outbound.compose import SpoolComposer, StoredMessages
@@ -28,6 +30,7 @@ from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
+from postroom.service.inward import Inward, join_inward
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
 from postroom.service.way import Way
@@ -44,10 +47,35 @@ class Joined:
     staging: SpoolStaging
     signals: Signals
     way: Way
+    inward: Inward | None
+
+
+async def find_keys(
+    settings: Settings, tools: Tools, outbox: Outbox, *, accepts_lost: bool
+) -> KeyRing:
+    """The keys of reply addresses; none where no mail comes in.
+
+    Raises: StateRefused.
+    """
+    if settings.listener is None:
+        return KeyRing((), frozenset())
+    return await open_keys(
+        settings.tokens,
+        settings.daemon.state_dir,
+        outbox.inbox,
+        tools.entropy,
+        tools.clock.now(),
+        accepts_lost=accepts_lost,
+    )
 
 
 async def join(
-    settings: Settings, tools: Tools, outbox: Outbox, files: Files, group: asyncio.TaskGroup
+    settings: Settings,
+    tools: Tools,
+    outbox: Outbox,
+    files: Files,
+    ring: KeyRing,
+    group: asyncio.TaskGroup,
 ) -> Joined:
     """Build the parts over a recovered store; nothing runs yet. `group` is for work that outlives its caller."""
     clock = tools.clock
@@ -74,6 +102,7 @@ async def join(
             entropy=tools.entropy,
             depth=depth.depth,
             find_job=outbox.reader.find_job,
+            signing=Signing(ring.keys[0], settings.tokens.expiry) if ring.keys else None,
         )
     )
     await _seed_limits(submitter, outbox, clock)
@@ -89,8 +118,11 @@ async def join(
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
+    inward = join_inward(settings, tools, outbox, files, ring, group)
     for observer in (depth, signals, dispatcher, settled, account):
         outbox.database.watch(observer)
+    if inward is not None:
+        outbox.database.watch(inward.intake)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -107,7 +139,7 @@ async def join(
         on_store_refused=tools.chronicle.store_refused,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way)
+    return Joined(parts, dispatcher, staging, signals, way, inward)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

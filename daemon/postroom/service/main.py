@@ -38,19 +38,27 @@ _EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
 )
 
 
-def run(config: Path, *, accept_machine: bool = False, accept_file_system: bool = False) -> int:
+def run(
+    config: Path,
+    *,
+    accept_machine: bool = False,
+    accept_file_system: bool = False,
+    accept_lost_keys: bool = False,
+) -> int:
     """Run the daemon until it is told to stop; its exit code.
 
-    `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE one.
+    `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE
+    one; `accept_lost_keys`: keys whose reply addresses are out there may be missing.
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
     settings = load(config)
     tools = _tools(settings)
     rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
+    daemon = Daemon(settings, tools, rules, accepts_lost_keys=accept_lost_keys)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(Daemon(settings, tools, rules).serve())
+            runner.run(daemon.serve())
     except PostroomError as error:
         return _exit_code([error], tools.chronicle)
     except BaseExceptionGroup as group:
@@ -68,13 +76,15 @@ def _tools(settings: Settings) -> Tools:
     )
     chronicle = Chronicle(book, Throttle(clock))
     lead_library_logs(chronicle)
+    handed = take_sockets(os.environ)
     return Tools(
         clock=clock,
         entropy=SystemEntropy(),
         decisions=Decisions(book, Throttle(clock)),
         chronicle=chronicle,
         supervisor=find_supervisor(os.environ),
-        sockets=take_sockets(os.environ).get("api", ()),
+        sockets=handed.get("api", ()),
+        mail_sockets=handed.get("smtp", ()),
     )
 
 

@@ -11,7 +11,10 @@ from postroom.ports.host import Clock, Entropy
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own."""
+    """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
+
+    `mail_sockets` are those for mail that comes in.
+    """
 
     clock: Clock
     entropy: Entropy
@@ -19,3 +22,4 @@ class Tools:
     chronicle: Chronicle
     supervisor: Supervisor
     sockets: tuple[socket.socket, ...]
+    mail_sockets: tuple[socket.socket, ...] = ()

@@ -8,6 +8,7 @@ from typing import Final
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
+from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
@@ -76,8 +77,11 @@ class LoopView:
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
         if not findings:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
-        gates = tuple(_report(finding) for finding in findings)
-        return Explanation(delivery.state, gates, _earliest(findings, self._clock.now()))
+        standing = await self._reader.find_standing(number)
+        gates = tuple(_report(finding, standing) for finding in findings)
+        waits = standing is not None and (not standing.is_true or standing.pending_since)
+        earliest = None if waits else _earliest(findings, self._clock.now())
+        return Explanation(delivery.state, gates, earliest)
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         """The job once it is settled, or as it stands after `timeout_s`."""
@@ -181,7 +185,12 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
     )
 
 
-def _report(finding: Finding) -> GateReport:
+def _report(finding: Finding, standing: Standing | None) -> GateReport:
+    """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway."""
+    if finding.gate == "precondition" and finding.is_passed and standing is not None:
+        is_open = standing.is_true and standing.pending_since is None
+        verdict = GateVerdict.PASSED if is_open else GateVerdict.BLOCKED
+        return GateReport(finding.gate, verdict, standing.found, standing.wanted, None)
     return GateReport(
         name=finding.gate,
         verdict=GateVerdict.PASSED if finding.is_passed else GateVerdict.BLOCKED,

@@ -34,8 +34,11 @@ from postroom.store.sqlite.accept_key import (
     judge_replay,
     write_key,
 )
+from postroom.store.sqlite.accept_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.bodies import pack
+from postroom.store.sqlite.conditions import condition_column
 from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.lease_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
@@ -44,7 +47,7 @@ _PENDING: Final = DeliveryState.PENDING
 _FAILED: Final = DeliveryState.FAILED
 
 _HAS_THREAD: Final = "SELECT 1 FROM thread WHERE number = ? AND mailbox_id = ?"
-_FIND_THREAD: Final = """
+FIND_THREAD: Final = """
     SELECT number FROM thread WHERE mailbox_id = ? AND conversation_key = ? AND recipient_key = ?"""
 _THREAD: Final = """
     INSERT INTO thread (number, mailbox_id, conversation_key, recipient_key, created_at, metadata)
@@ -64,8 +67,9 @@ _JOB: Final = """
 _REOPEN: Final = "UPDATE job SET settled_status = NULL, settled_at = NULL WHERE number = ?"
 _DELIVERY: Final = """
     INSERT INTO delivery (number, job, mailbox_id, lane, recipient, recipient_key, domain, state, reason_code, due_at,
-                          not_after, thread, message_id, head, has_attachments, created_at, settled_by, settled_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+                          not_after, thread, message_id, head, has_attachments, created_at, settled_by, settled_at,
+                          envelope_from, if_json)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _HISTORY: Final = """
     INSERT INTO history (delivery, after, at, reason_code, by) VALUES (?, ?, ?, ?, ?)"""
 _SUPPRESSED: Final = """
@@ -81,13 +85,15 @@ def accept(
         return _merge(conn, new, known)
     if known is not None:
         return UnitResult(judge_replay(known, new))
-    refused = _find_obstacle(conn, new, has_spool_file)
+    refused = find_reply_obstacle(conn, new) or _find_obstacle(conn, new, has_spool_file)
     if refused is not None:
         return UnitResult(refused)
     _write_body(conn, new)
     _write_job(conn, new)
+    note_answer(conn, new)
     write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
     written, told = _write_deliveries(conn, new, new.number, new.deliveries)
+    note_answer(conn, new)
     changes = (*_changes(new, new.number, written), *told)
     return UnitResult(Accepted(new.number, written, 0), changes)
 
@@ -119,6 +125,9 @@ def _find_obstacle(
     thread = new.job.thread_number
     if thread is not None and not has_thread(conn, new.job.mailbox_id, thread):
         return UnknownThread()
+    refused = find_reply_obstacle(conn, new)
+    if refused is not None:
+        return refused
     for ref in new.staged_refs:
         if not conn.execute(_HAS_STAGED, (ref,)).fetchone():
             return StagedGone(ref)
@@ -194,7 +203,7 @@ def _thread(conn: sqlite3.Connection, new: NewJob, one: NewDelivery, made: dict[
         found = None
         if job.conversation_id is not None:
             named = (job.mailbox_id, job.conversation_id, one.thread_key)
-            found = conn.execute(_FIND_THREAD, named).fetchone()
+            found = conn.execute(FIND_THREAD, named).fetchone()
         if found is None:
             names = (one.thread_number, job.mailbox_id, job.conversation_id, one.thread_key)
             conn.execute(_THREAD, (*names, new.at, _metadata(new)))
@@ -210,6 +219,7 @@ def _row(new: NewJob, job: int, one: NewDelivery, made: AcceptedDelivery) -> tup
         *(new.job.not_after, made.thread_number, one.message_id, one.head),
         *(bool(new.job.attachments), new.at),
         *(("accept", new.at) if is_over else (None, None)),
+        *(one.envelope_from, condition_column(new.job.condition)),
     )
 
 

@@ -6,12 +6,13 @@ from typing import Final
 import msgspec
 
 from postroom.core.delivery import WAITING, DeliveryState, end_unsent
-from postroom.core.instant import MINUTE, Instant
+from postroom.core.instant import MINUTE, SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
-from postroom.ports.changes import Change
+from postroom.ports.changes import Change, RowsWaiting
 from postroom.ports.looping import MarkStopped, Start, Started
 from postroom.store.sqlite.bodies import StoredBody, unpack
+from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.loop_scopes import count_start
 from postroom.store.sqlite.transition import Step, record
 from postroom.store.sqlite.unit import UnitResult
@@ -19,12 +20,15 @@ from postroom.store.sqlite.unit import UnitResult
 
 BY: Final = "loop"
 
+# Mail that has come in is read within seconds: asked again so often, nobody waits much longer than for that.
+INBOUND_AGAIN: Final = SECOND // 2
+
 _S = DeliveryState
 
 _FIND: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.recipient, d.message_id, d.head,
            d.claim, d.date_at, d.not_after, d.attempts, d.series_attempts, d.series_started_at, d.deferrals,
-           d.crashes, d.doubts, j.trace_id, b.content, b.segments, b.size_bytes,
+           d.crashes, d.doubts, d.thread, d.if_json, d.envelope_from, j.trace_id, b.content, b.segments, b.size_bytes,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
@@ -39,7 +43,7 @@ _SET_ASIDE: Final = """
 
 _FIND_STARTED: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.claim, d.marked_at, d.not_after,
-           d.reason_code, d.doubts, m.paused_at,
+           d.reason_code, d.doubts, d.thread, d.if_json, m.paused_at,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
@@ -50,13 +54,16 @@ _STOP: Final = """
                         settled_at = :at, settled_by = 'loop', version = version + 1
     WHERE number = :number"""
 _PUT_BACK: Final = """
-    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + 1, stage = NULL, crashes = 0,
-                        version = version + 1
+    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + :is_deferral, stage = NULL,
+                        crashes = 0, due_at = CASE WHEN :later THEN :at + :later ELSE due_at END, version = version + 1
     WHERE number = :number"""
+_COME_BACK: Final = "UPDATE delivery SET due_at = ?, version = version + 1 WHERE number = ?"
 
 
-def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
+def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkStopped | None]:
     """Take a waiting row; None when it waits no more, is not due, may not go any more, or is set aside unreadable.
+
+    MarkStopped where mail for its thread must be read first: then it is due again in a moment.
 
     What would be refused at the mark is ended here already: a relay that never lets it come so far must not be asked
     about a suppressed address again and again.
@@ -65,7 +72,9 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | None]:
     if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
         return UnitResult(None)
     before = DeliveryState(row["state"])
-    stopped = _judge(row, given.at)
+    stopped = _judge(row, given.at) or _judge_condition(conn, row)
+    if stopped is not None and stopped.state in WAITING:
+        return UnitResult(stopped, _come_back(conn, row, given.at))
     if stopped is not None:
         return UnitResult(None, _stop(conn, row, before, stopped, given.at))
     started = _started(row, given.at)
@@ -93,11 +102,20 @@ def mark(
     if not _is_under_way(row, claim):
         reason = row["reason_code"] and ReasonCode(row["reason_code"])
         return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
-    stopped = _judge(row, at) or _judge_pause(row)
+    stopped = _judge(row, at) or _judge_condition(conn, row) or _judge_pause(row)
     if stopped is not None:
         return UnitResult(stopped, _stop(conn, row, _S.SENDING, stopped, at))
     conn.execute(_MARK, (at, number))
+    if row["if_json"] is not None:
+        forget_condition(conn, row["job"])
     return UnitResult(at)
+
+
+def _come_back(conn: sqlite3.Connection, row: sqlite3.Row, at: Instant) -> tuple[Change, ...]:
+    """Have it due again in a moment."""
+    due_at = Instant(at + INBOUND_AGAIN)
+    conn.execute(_COME_BACK, (due_at, row["number"]))
+    return (RowsWaiting(row["mailbox_id"], Lane(row["lane"]), due_at, row["domain"]),)
 
 
 def _started(row: sqlite3.Row, at: Instant) -> Started | None:
@@ -125,6 +143,7 @@ def _started(row: sqlite3.Row, at: Instant) -> Started | None:
         deferrals=row["deferrals"],
         crashes=row["crashes"],
         doubts=row["doubts"],
+        envelope_from=row["envelope_from"],
     )
 
 
@@ -152,6 +171,18 @@ def _judge(row: sqlite3.Row, at: Instant) -> MarkStopped | None:
     return None
 
 
+def _judge_condition(conn: sqlite3.Connection, row: sqlite3.Row) -> MarkStopped | None:
+    """Whether its `if` is false, or can not be told before mail that has come in is read."""
+    standing = look(conn, row["thread"], row["if_json"])
+    if standing is None:
+        return None
+    if not standing.is_true:
+        return MarkStopped(end_unsent(_S.SKIPPED, row["doubts"]), ReasonCode.PRECONDITION_FALSE)
+    if standing.pending_since is not None:
+        return MarkStopped(_S.PENDING, ReasonCode.INBOUND_PENDING, standing.pending_since)
+    return None
+
+
 def _judge_pause(row: sqlite3.Row) -> MarkStopped | None:
     """Whether a person's pause keeps it; one by classification is the loop's to judge, not the mark's."""
     if row["paused_at"] is not None:
@@ -171,6 +202,8 @@ def _stop(
         "reason": stopped.reason_code,
         "at": at,
         "number": row["number"],
+        "is_deferral": stopped.since is None,
+        "later": INBOUND_AGAIN if stopped.since is not None else 0,
     }
     conn.execute(_PUT_BACK if stopped.state in WAITING else _STOP, given)
     return record(conn, row, Step(before, stopped.state, at, BY, stopped.reason_code))

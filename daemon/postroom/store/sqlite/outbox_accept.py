@@ -1,13 +1,15 @@
 """The outbox as acceptance sees it."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
 
+from postroom.core.replying import Answered
 from postroom.ports.accepting import AcceptResult, KnownKey, NewJob
+from postroom.store.sqlite import reads_answer
 from postroom.store.sqlite.accept_key import JOB_ROW
 from postroom.store.sqlite.accept_unit import accept, has_thread
 from postroom.store.sqlite.counters import Counters
@@ -51,6 +53,26 @@ class SqliteIntake:
     async def has_thread(self, mailbox_id: str, number: int) -> bool:
         """Whether the mailbox has this thread."""
         return await self._database.read(partial(has_thread, mailbox_id=mailbox_id, number=number))
+
+    async def find_answered(self, seq: int) -> Answered | None:
+        """An event with its thread as an answer needs them."""
+        return await self._database.read(partial(reads_answer.find_answered, seq=seq))
+
+    async def find_chain(self, thread_number: int) -> tuple[str, ...]:
+        """Message-IDs of a thread, oldest first."""
+        return await self._database.read(partial(reads_answer.find_chain, thread=thread_number))
+
+    async def find_chains(
+        self, mailbox_id: str, conversation_id: str, thread_keys: Sequence[str]
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The same of each thread of this name that there is, by the key that tells it from the others."""
+        look = partial(
+            reads_answer.find_chains,
+            mailbox_id=mailbox_id,
+            conversation_id=conversation_id,
+            keys=thread_keys,
+        )
+        return await self._database.read(look)
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for.

@@ -57,8 +57,8 @@ class SqliteLoopStore:
         """Every mailbox and lane that has waiting rows."""
         return await self._database.read(find_queues)
 
-    async def start(self, given: Start) -> Started | None:
-        """Take a waiting row; None when it waits no more."""
+    async def start(self, given: Start) -> Started | MarkStopped | None:
+        """Take a waiting row; None when it waits no more, MarkStopped when mail for its thread must be read first."""
         unit = partial(start, given=given)
         return await self._database.write(unit, lane=WriteLane.START, weight=_ROWS)
 

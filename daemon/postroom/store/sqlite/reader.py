@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from postroom.core.body import Body
+from postroom.core.condition import Standing
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -18,7 +19,7 @@ from postroom.core.record import (
     SuppressionRecord,
 )
 from postroom.ports.desk import DeliveryFilter, JobFilter
-from postroom.store.sqlite import reads_deliveries, reads_jobs, reads_log
+from postroom.store.sqlite import conditions, reads_deliveries, reads_jobs, reads_log
 from postroom.store.sqlite.database import Database
 
 
@@ -40,6 +41,10 @@ class SqliteReader:
     async def find_delivery(self, number: int) -> DeliveryRecord | None:
         """A delivery with its history."""
         return await self._database.read(partial(reads_deliveries.find_delivery, number=number))
+
+    async def find_standing(self, number: int) -> Standing | None:
+        """The precondition of a delivery as it stands; None where it has none, or it was judged."""
+        return await self._database.read(partial(conditions.find_standing, number=number))
 
     async def find_deliveries(
         self, by: DeliveryFilter, cursor: int | None, limit: int
