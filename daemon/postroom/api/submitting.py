@@ -17,7 +17,13 @@ from postroom.core.jobrequest import find_trace
 from postroom.core.status import job_status
 from postroom.core.words import shown
 from postroom.ports.desk import Actor
-from postroom.ports.submitting import Refused, Repeated, Submitted, SubmittedDelivery
+from postroom.ports.submitting import (
+    Refused,
+    Repeated,
+    SubmitResult,
+    Submitted,
+    SubmittedDelivery,
+)
 
 
 _ACCEPTED = 202
@@ -42,11 +48,11 @@ class _Names:
     trace_id: str
 
     @classmethod
-    def of(cls, sender: Sender, value: object) -> Self:
+    def of(cls, sender: Sender | None, value: object) -> Self:
         """The names, fit to be shown."""
         fields = value if isinstance(value, dict) else {}
-        key = fields.get("idempotency_key") or sender.header_key
-        trace_id = find_trace(fields, sender.trace_header)
+        key = fields.get("idempotency_key") or (sender and sender.header_key)
+        trace_id = find_trace(fields, sender.trace_header if sender else None)
         return cls(
             key=key if isinstance(key, str) else "",
             trace_id=shown(trace_id, _TRACE_LENGTH) if isinstance(trace_id, str) else "",
@@ -61,6 +67,16 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
+    return await tell(parts, result, value, sender)
+
+
+async def tell(
+    parts: Parts, result: SubmitResult, value: object, sender: Sender | None = None
+) -> Answer | Refusal:
+    """The answer that a result becomes; `value` is the job as it was sent, `sender` None = without headers of its own.
+
+    Raises: StoreError.
+    """
     match result:
         case Submitted():
             job = _submitted(result)

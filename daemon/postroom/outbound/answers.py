@@ -37,13 +37,14 @@ STAGING_LOST: Final = Refused(
     retry_after_s=1,
 )
 
-UNKNOWN_THREAD: Final = Problem(
-    "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
-)
 LEASE_LOST: Final = Refused(
     RefusalKind.CONFLICT,
     RefusalCode.LEASE_LOST,
     "An agent holds the conversation, and the job carries no lease that is live.",
+)
+
+UNKNOWN_THREAD: Final = Problem(
+    "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
 )
 
 _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}

@@ -100,9 +100,10 @@ class JobSubmitter:
             return refuse((*job, *await self._find_more(value, principal_uid)))
         event = await self._conversations.find_answered(job)
         if not job.mailbox_id:
-            if event is None:
+            mailbox_id = await self._find_mailbox(job, event)
+            if mailbox_id is None:
                 return refuse((unknown_event(""),))
-            job = replace(job, mailbox_id=event.mailbox_id)
+            job = replace(job, mailbox_id=mailbox_id)
         if job.idempotency_key is None:
             return await self._take(job, caller, event)
         hashed = key_hash(job.idempotency_key)
@@ -139,11 +140,11 @@ class JobSubmitter:
         if mailbox is None:
             return refuse((_unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
-        filled = self._conversations.fill(job, mailbox, event)
         problems = (
             *check_recipients(job.spec, mailbox, only=new_keys),
             *await self._check_thread(mailbox, job.thread_number),
         )
+        filled = self._conversations.fill(job, mailbox, event)
         if problems or not isinstance(filled, Filled):
             problems += () if isinstance(filled, Filled) else filled
             files = await self._check_files(mailbox, job.attachments, caller.principal_uid)
@@ -204,6 +205,16 @@ class JobSubmitter:
             *await self._check_thread(mailbox, thread),
             *await self._check_files(mailbox, attachments, reader_uid),
         )
+
+    async def _find_mailbox(self, job: Job, event: Answered | None) -> str | None:
+        """The mailbox of an answer that names none: that of its event, or, after retention, that which has its key."""
+        if event is not None or job.idempotency_key is None:
+            return None if event is None else event.mailbox_id
+        hashed = key_hash(job.idempotency_key)
+        for mailbox_id in self._parts.mailboxes:
+            if await self._parts.intake.find_key(mailbox_id, hashed) is not None:
+                return mailbox_id
+        return None
 
     async def _check_thread(self, mailbox: Mailbox, thread: int | None) -> tuple[Problem, ...]:
         if thread is None or await self._parts.intake.has_thread(mailbox.id, thread):

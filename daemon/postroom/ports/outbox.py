@@ -27,10 +27,6 @@ class Intake(Protocol):
         """What this key stands for."""
         ...
 
-    async def has_thread(self, mailbox_id: str, number: int) -> bool:
-        """Whether the mailbox has this thread."""
-        ...
-
     async def find_answered(self, seq: int) -> Answered | None:
         """An event with its thread as an answer needs them."""
         ...
@@ -43,6 +39,10 @@ class Intake(Protocol):
         self, mailbox_id: str, conversation_id: str, thread_keys: Sequence[str]
     ) -> Mapping[str, tuple[str, ...]]:
         """The same of each thread of this name that there is, by the key that tells it from the others."""
+        ...
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
         ...
 
     async def accept(self, new: NewJob) -> AcceptResult:

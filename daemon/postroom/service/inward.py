@@ -37,9 +37,13 @@ class IntakeTold:
     def published(self, publication: Publication, result: PublishResult) -> None:
         """A message is an event now, or was one before."""
         if isinstance(result, Doubled):
-            self._chronicle.mail_doubled(publication.received.number, publication.mailbox_id, result.seq)
+            self._chronicle.mail_doubled(
+                publication.received.number, publication.mailbox_id, result.seq
+            )
         else:
-            self._chronicle.mail_published(publication.received.number, publication.mailbox_id, result)
+            self._chronicle.mail_published(
+                publication.received.number, publication.mailbox_id, result
+            )
 
     def mail_set_aside(self, number: int, error: Exception) -> None:
         """It stays stored, unpublished."""

@@ -11,6 +11,7 @@ from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
 from postroom.core.world import Host
+from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
@@ -31,6 +32,7 @@ from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
+from postroom.service.leasing import LeaseKeeper
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
 from postroom.service.way import Way
@@ -47,6 +49,7 @@ class Joined:
     staging: SpoolStaging
     signals: Signals
     way: Way
+    keeper: LeaseKeeper
     inward: Inward | None
 
 
@@ -77,7 +80,10 @@ async def join(
     ring: KeyRing,
     group: asyncio.TaskGroup,
 ) -> Joined:
-    """Build the parts over a recovered store; nothing runs yet. `group` is for work that outlives its caller."""
+    """Build the parts over a recovered store; nothing runs yet.
+
+    `ring` holds the keys of addresses that answers come back to; `group` is for work that outlives its caller.
+    """
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
@@ -93,9 +99,10 @@ async def join(
         )
     )
     composer = SpoolComposer(files.spool, files.threads)
+    intake = ToldIntake(outbox.intake, tools.decisions, signals)
     submitter = JobSubmitter(
         SubmitParts(
-            intake=ToldIntake(outbox.intake, tools.decisions, signals),
+            intake=intake,
             staging=staging,
             mailboxes=settings.mailboxes,
             clock=clock,
@@ -118,8 +125,9 @@ async def join(
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
+    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account):
+    for observer in (depth, signals, dispatcher, settled, account, bells, keeper):
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
@@ -127,6 +135,9 @@ async def join(
         submitter=submitter,
         reader=outbox.reader,
         admin=outbox.admin,
+        leases=outbox.leases,
+        bells=bells,
+        conversations=outbox.conversations,
         uploads=staging,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
         signals=SignalsView(outbox, depth, signals, way, clock),
@@ -137,9 +148,10 @@ async def join(
         principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
         on_store_refused=tools.chronicle.store_refused,
+        on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way, inward)
+    return Joined(parts, dispatcher, staging, signals, way, keeper, inward)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

@@ -38,7 +38,6 @@ from postroom.store.sqlite.accept_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.bodies import pack
 from postroom.store.sqlite.conditions import condition_column
 from postroom.store.sqlite.events import write_event
-from postroom.store.sqlite.lease_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
@@ -93,7 +92,6 @@ def accept(
     note_answer(conn, new)
     write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
     written, told = _write_deliveries(conn, new, new.number, new.deliveries)
-    note_answer(conn, new)
     changes = (*_changes(new, new.number, written), *told)
     return UnitResult(Accepted(new.number, written, 0), changes)
 

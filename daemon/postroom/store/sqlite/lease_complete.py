@@ -1,6 +1,6 @@
 """Completing a lease: acknowledge and accept the replies, in one transaction or not at all.
 
-The replies carry the lease, so that each is judged as if its holder had sent it. What can not be accepted undoes the
+Answers in the lease's own thread carry the lease, so that each is judged as if its holder had sent it. What can not be accepted undoes the
 whole call to a savepoint, and the lease lives on. What was done is kept with the lease, for whoever asks again.
 """
 
@@ -57,7 +57,7 @@ class Completing:
         strange = tuple(seq for seq in acked if seq not in shown)
         if strange:
             return UnitResult(NotShown(strange), tuple(changes))
-        answered = self._accept_all(conn)
+        answered = self._accept_all(conn, row["thread"])
         if isinstance(answered, ReplyStopped):
             return UnitResult(answered, tuple(changes))
         conn.execute(_ACK, (row["consumer"], seqs_text(acked)))
@@ -69,7 +69,7 @@ class Completing:
         completed = Completed(acked, answered.jobs, answered.results, is_repeat=False)
         return UnitResult(completed, tuple(changes))
 
-    def _accept_all(self, conn: sqlite3.Connection) -> "_Answered | ReplyStopped":
+    def _accept_all(self, conn: sqlite3.Connection, thread: int) -> "_Answered | ReplyStopped":
         """Accept the replies; of none of them anything is left when one can not be accepted."""
         made = _Answered((), (), ())
         conn.execute("SAVEPOINT replies")
@@ -77,7 +77,8 @@ class Completing:
             if isinstance(reply, int):
                 made = made.and_known(reply)
                 continue
-            held = reply if reply.lease is not None else replace(reply, lease=self.claim)
+            is_here = reply.answers is not None and reply.job.thread_number == thread
+            held = replace(reply, lease=reply.lease or self.claim) if is_here else reply
             one = accept(conn, held, self.has_spool_file)
             if not isinstance(one.value, Accepted | Replayed):
                 conn.execute("ROLLBACK TO replies")

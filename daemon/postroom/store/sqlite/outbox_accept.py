@@ -50,10 +50,6 @@ class SqliteIntake:
         """What this key stands for."""
         return await self._database.read(partial(_find_key, (mailbox_id, key_hash, JOB_ROW)))
 
-    async def has_thread(self, mailbox_id: str, number: int) -> bool:
-        """Whether the mailbox has this thread."""
-        return await self._database.read(partial(has_thread, mailbox_id=mailbox_id, number=number))
-
     async def find_answered(self, seq: int) -> Answered | None:
         """An event with its thread as an answer needs them."""
         return await self._database.read(partial(reads_answer.find_answered, seq=seq))
@@ -73,6 +69,10 @@ class SqliteIntake:
             keys=thread_keys,
         )
         return await self._database.read(look)
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._database.read(partial(has_thread, mailbox_id=mailbox_id, number=number))
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for.
