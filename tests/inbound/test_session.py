@@ -331,7 +331,7 @@ async def test_nothing_of_a_client_stays_when_it_is_gone() -> None:
             async with house.client() as client:
                 await client.say(HELLO, FROM, TO, last)
         async with house.client() as client:
-            client.abort()
+            client.reset()
         await asyncio.wait_for(house.listener._is_empty.wait(), 5)
         assert house.listener._door._inside == {}
         assert house.listener.under_way == 0

@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import io
 import json
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -135,9 +137,11 @@ class Client:
         async with asyncio.timeout(PATIENCE):
             await self.writer.start_tls(context, server_hostname="mx.example.com")
 
-    def abort(self) -> None:
-        transport = self.writer.transport
-        transport.abort()
+    def reset(self) -> None:
+        """Hang up with a RST."""
+        made = self.writer.get_extra_info("socket")
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
 
 
 @dataclass

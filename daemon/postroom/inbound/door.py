@@ -1,6 +1,7 @@
 """Who may come in: connections at once and in a minute, for each address and in all (HAZARDS §1.3).
 
-An IPv6 address counts by its /64, which is what one host has. Peers in `trusted_relays` are never counted by address.
+An IPv6 address counts by its /64, which is what one host has. Peers in `trusted_relays`, and programs of
+this machine, are never counted by address: behind one of theirs stand many senders.
 Known limits: what is remembered of addresses is bounded; in a flood from very many the oldest are forgotten.
 """
 
@@ -22,11 +23,12 @@ _UNKNOWN_WINDOW: Final = 10 * MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A connection that came in. `ip` is for people, `key` is what it is counted by."""
+    """A connection that came in. `ip` is for people, `key` is what it is counted by, unless it `is_exempt`."""
 
     ip: str
     key: str
     is_trusted: bool
+    is_exempt: bool
 
 
 @dataclass(slots=True)
@@ -62,37 +64,39 @@ class Door:
         self._clock = clock
         self._inside: dict[str, int] = {}
         self._all = 0
-        self._all_trusted = 0
+        self._all_exempt = 0
         self._began = _Counts(MINUTE)
         self._unknown = _Counts(_UNKNOWN_WINDOW)
 
     def enter(self, host: str) -> Guest | Reply:
         """The guest, or what to say to it before the door is shut."""
         address = _address(host)
-        guest = Guest(str(address), _key(address), self._is_trusted(address))
-        if guest.is_trusted:
+        is_trusted = self._is_trusted(address)
+        is_exempt = is_trusted or address.is_loopback
+        guest = Guest(str(address), _key(address), is_trusted, is_exempt)
+        if is_exempt:
             most = self._limits.connections - self._limits.kept_for_others
-            refused = Reply.TOO_BUSY if self._all_trusted >= most else None
+            refused = Reply.TOO_BUSY if self._all_exempt >= most else None
         else:
             refused = self._refuse_stranger(guest.key)
         if refused is not None or self._all >= self._limits.connections:
             return refused or Reply.TOO_BUSY
         self._all += 1
-        self._all_trusted += guest.is_trusted
+        self._all_exempt += guest.is_exempt
         self._inside[guest.key] = self._inside.get(guest.key, 0) + 1
         return guest
 
     def leave(self, guest: Guest) -> None:
         """It is gone; to be called once."""
         self._all -= 1
-        self._all_trusted -= guest.is_trusted
+        self._all_exempt -= guest.is_exempt
         left = self._inside.pop(guest.key) - 1
         if left:
             self._inside[guest.key] = left
 
     def asked_for_unknown(self, guest: Guest) -> bool:
         """Note that it asked for somebody who is not here; whether it does so too often."""
-        if guest.is_trusted:
+        if guest.is_exempt:
             return False
         asked = self._unknown.add(guest.key, self._clock.monotonic())
         return asked > self._limits.unknown_free
