@@ -231,23 +231,26 @@ def accept(rounds):
         yield what, f"{rate:.0f} jobs/s, p50 {1000 * p50:.1f} ms", "report"
 
 
-def recovery(_rounds):
+def recovery(rounds):
     """The start after a crash with 100,000 deliveries under way, as many of them marked as there may be."""
+    took, started = [], []
     with stage() as (_, ours):
         fill(ours, 100_000, is_under_way=True)
-        took = ours.start()
+        kept = ours.folder / "kept"
+        ours.state.rename(kept)
+        for _ in range(rounds):
+            _put(kept, ours.state, is_copied=True)
+            started.append(ours.start())
+            ours.kill()
+            took.append(ours.log_at("daemon.recovered") - ours.log_at("daemon.started"))
         line = ours.log_line("daemon.recovered")
-        ours.kill()
-        yield (
-            f"recovery ({line['to_pending']:,} wait, {line['to_uncertain']:,} in doubt), process start to answer",
-            f"{took:.2f} s",
-            "report",
-        )
-        yield (
-            "the same, as the daemon says",
-            f"{ours.log_line('daemon.ready')['took_s']:.2f} s",
-            "< 2 s",
-        )
+    found = f"{line['to_pending']:,} wait again, {line['to_uncertain']:,} in doubt"
+    yield f"recovery of 100,000 under way ({found})", f"{median(took):.2f} s", "< 2 s"
+    yield (
+        "the same, from the process's start to its first answer",
+        f"{median(started):.2f} s",
+        "report",
+    )
 
 
 def _start_s(relay, ours, name, priority="standard"):

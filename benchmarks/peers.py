@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 
@@ -197,6 +198,10 @@ class Daemon:
         """The last line of this event."""
         lines = (self.folder / "log").read_text().splitlines()
         return next(json.loads(one) for one in reversed(lines) if f'"{event}"' in one)
+
+    def log_at(self, event):
+        """The time of that line, in seconds."""
+        return datetime.fromisoformat(self.log_line(event)["at"]).timestamp()
 
     def cpu_s(self):
         """User and system time of all its threads so far, to the clock tick."""

@@ -182,7 +182,7 @@ def test_every_field_of_a_job_is_described_by_all_who_tell_of_it() -> None:
     firsts = [row.split(" | ")[0] for row in table.splitlines()[1:]]
     told = {name for first in firsts for name in re.findall(r"`(\w+)`", first)}
     assert told == set(_FIELDS)
-    assert set(JobRequest.__struct_fields__) == set(_FIELDS)
+    assert set(JobRequest.__struct_encode_fields__) == set(_FIELDS)
     assert {"mailbox_id", "to", "subject", "text", *JobFields.__annotations__} == set(_FIELDS)
 
 

@@ -35,7 +35,9 @@ async def test_an_address_is_suppressed_listed_and_freed(api: Api) -> None:
 
 
 async def test_an_address_can_be_suppressed_for_all_mailboxes(api: Api) -> None:
-    said = await api.post("/suppressions", {"address": "gone@example.com"})
+    said = await api.post(
+        "/suppressions", {"mailbox_id": None, "address": "gone@example.com", "reason": None}
+    )
     assert said.json["mailbox_id"] is None
 
 

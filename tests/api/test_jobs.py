@@ -18,6 +18,8 @@ from support.api_server import UID, Api, running
 from support.records import NOW, delivery, job
 
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+TRACED = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
 S = DeliveryState
 HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
 JOB_1 = encode_id(Kind.JOB, 1)
@@ -118,10 +120,20 @@ async def test_a_replay_after_retention_answers_what_is_left(tmp_path: Path) -> 
         submitter = Answering(api.outbox)
         submitter.answer = Repeated(1, is_expired=True, duplicates_dropped=0)
         async with running_with(tmp_path, api, submitter) as other:
-            said = await other.post("/jobs", HELLO)
+            said = await other.post("/jobs", HELLO, headers={"Idempotency-Key": "k", **TRACED})
     assert said.status == 200
     assert (said.json["deliveries"], said.json["expired"]) == ([], True)
     assert said.json["status"] == "completed"
+    assert (said.json["idempotency_key"], said.json["trace_id"]) == ("k", TRACE)
+
+
+async def test_a_refusal_names_the_trace_of_the_header(tmp_path: Path) -> None:
+    async with running(tmp_path) as api:
+        submitter = Answering(api.outbox)
+        submitter.answer = Refused(RefusalKind.WRONG, RefusalCode.JOB_EXPIRED, "It can not be.")
+        async with running_with(tmp_path, api, submitter) as other:
+            said = await other.post("/jobs", HELLO, headers=TRACED)
+    assert said.json["trace_id"] == TRACE
 
 
 @pytest.mark.parametrize("code", list(RefusalCode))

@@ -207,10 +207,6 @@ def test_a_limit_itself_is_accepted(changes: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "if",
-        "lease",
-        "in_reply_to_event",
-        "allow_new_recipients",
         "template",
         "approval",
         "expect_reply_by",

@@ -6,10 +6,10 @@ import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import SECOND, Instant
+from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.core.record import JobRecord
 from postroom.ports.desk import Actor, Verdict
-from support.post import Post, open_post, settings
+from support.post import ARTICLE, Post, open_post, settings
 from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
 
 
@@ -123,3 +123,42 @@ async def test_an_event_and_a_delivery_say_what_they_are_about(tmp_path: Path) -
             "delivery_id": encode_id(Kind.DELIVERY, sent.number),
         }
         assert told.data["trace_id"] == "trace-1"
+
+
+async def test_what_may_not_be_sent_any_more_does_not_wait_for_the_end_of_a_pause(
+    tmp_path: Path,
+) -> None:
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port)) as post,
+    ):
+        await post.outbox.admin.pause("support", "", ACTOR, post.clock.now())
+        until = format_instant(Instant(post.clock.now() + 600 * SECOND))
+        short = await post.submit(to=["a@one.example"], not_after=until)
+        long = await post.submit(to=["b@one.example"])
+        await post.run(599, step=30)
+        assert await post.states(short) == {"a@one.example": "pending"}
+        await post.run(2)
+        assert (await steps(post, short))[-1] == ("pending", "failed", "expired")
+        assert await post.states(long) == {"b@one.example": "pending"}
+        await post.outbox.admin.resume("support", ACTOR, post.clock.now())
+        await post.quiet()
+        assert await post.states(long) == {"b@one.example": "sent"}
+        assert len(relay.transactions) == 1
+
+
+async def test_explain_measures_in_numbers(tmp_path: Path) -> None:
+    cap = ARTICLE + "\npace = { per_day = 1 }"
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, mailbox=cap)) as post,
+    ):
+        await post.submit(to=["a@one.example"], priority="high")
+        job = await post.submit(to=["b@one.example"], priority="high")
+        await post.quiet()
+        told = await post.joined.api.loop.explain((await post.only(job)).number)
+        assert told is not None
+        measured = {one.name: (one.value, one.threshold) for one in told.gates}
+        assert measured["daily_cap"] == (1, 1)
+        assert measured["mailbox_connections"] == (0, 4)
+        assert measured["relay_breaker"] == ("closed", "closed")

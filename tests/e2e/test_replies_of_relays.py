@@ -324,6 +324,40 @@ async def test_a_relay_that_is_not_there_at_all_costs_no_attempt(tmp_path: Path)
         assert waits.reason_code is ReasonCode.RELAY_UNREACHABLE
 
 
+@pytest.mark.parametrize(
+    ("extensions", "states", "parameter"),
+    [
+        (("SMTPUTF8", "8BITMIME"), ("sent", "sent", "sent"), ["SMTPUTF8", "BODY=8BITMIME"]),
+        ((), ("smtputf8_unsupported", "smtputf8_unsupported", "sent"), None),
+    ],
+    ids=["offered", "not offered"],
+)
+async def test_an_address_beyond_ascii_in_a_header_goes_only_where_relays_can_read_it(
+    extensions: tuple[str, ...],
+    states: tuple[str, ...],
+    parameter: list[str] | None,
+    tmp_path: Path,
+) -> None:
+    ann, jorg = "ann@example.com", "jörg@example.com"
+    async with (
+        ScriptedRelay(extensions=extensions) as relay,
+        open_post(settings(tmp_path, relay.port)) as post,
+    ):
+        together = await post.deliveries(await post.submit(to=[ann], cc=[jorg]))
+        await post.quiet()
+        alone = await post.submit(to=[ann], bcc=[jorg], copies="individual")
+        await post.quiet()
+        together = await post.deliveries(next(iter(together.values())).job_number)
+        told = [together[ann], together[jorg], (await post.deliveries(alone))[ann]]
+        assert tuple(str(one.reason_code or one.state) for one in told) == states
+        to_ann = [one for one in relay.transactions if one.recipients == [ann]]
+        assert len(to_ann) == (2 if parameter else 1)
+        if parameter:
+            assert set(parameter) <= set(to_ann[0].mail_parameters)
+        assert "SMTPUTF8" not in to_ann[-1].mail_parameters
+        assert to_ann[-1].content.isascii()
+
+
 async def test_a_mail_over_the_size_that_the_relay_offers_fails_without_being_transmitted(
     tmp_path: Path,
 ) -> None:

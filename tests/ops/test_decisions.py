@@ -84,6 +84,7 @@ _SILENT = {
     R.ATTACHMENT_MISSING: S.FAILED,
     R.ATTACHMENT_CHANGED: S.FAILED,
     R.RECIPIENT_SUPPRESSED: S.FAILED,
+    R.PRECONDITION_FALSE: S.SKIPPED,
     R.SMTPUTF8_UNSUPPORTED: S.FAILED,
     R.MAILBOX_REMOVED: S.HELD,
     R.CONNECTION_LOST: S.RETRY_SCHEDULED,
@@ -95,6 +96,7 @@ _SILENT = {
     R.MARK_WITHDRAWN: S.RETRY_SCHEDULED,
 }
 _PUT_OFF = {
+    R.INBOUND_PENDING: S.PENDING,
     R.RESCHEDULED: S.PENDING,
     R.DRAIN: S.PENDING,
     R.CRASH_BEFORE_MARK: S.PENDING,
@@ -283,7 +285,7 @@ def test_a_gate_that_holds_mail_back_is_said_with_when_it_opens() -> None:
         (MarkStopped(S.CANCELLED, R.CANCELLED), "delivery.cancelled"),
         (MarkStopped(S.FAILED, R.EXPIRED), "delivery.failed"),
         (MarkStopped(S.PENDING, R.MAILBOX_PAUSED), "delivery.postponed"),
-        (MarkStopped(S.SKIPPED, R.CANCELLED), "delivery.skipped"),
+        (MarkStopped(S.SKIPPED, R.PRECONDITION_FALSE), "delivery.skipped"),
     ],
     ids=str,
 )

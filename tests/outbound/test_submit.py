@@ -550,8 +550,33 @@ async def test_a_mailbox_that_diverts_sends_elsewhere_and_says_from_whom() -> No
     assert b"bob@" not in deliveries[0].head
 
 
+async def test_whatever_is_wrong_in_store_and_files_is_said_with_the_rest() -> None:
+    desk = Desk()
+    fields: dict[str, object] = {
+        "thread_id": "thr_0000000000001",
+        "attachments": [{"ref": "att_1"}, {"path": "/srv/nothing"}],
+    }
+    outside = {"/thread_id", "/attachments/0/ref", "/attachments/1/path"}
+    found = refused(await desk.post(**fields))
+    assert {one.pointer for one in found.problems} == outside
+    found = refused(await desk.post(**fields, priority="urgent"))
+    assert {one.pointer for one in found.problems} == {"/priority", *outside}
+
+
+async def test_files_are_not_looked_for_where_they_are_not_well_named() -> None:
+    found = refused(await Desk().post(attachments=[{"ref": "att_1"}, {"path": 4}]))
+    assert {one.pointer for one in found.problems} == {"/attachments/1/path"}
+
+
+async def test_a_thread_that_is_there_is_no_problem() -> None:
+    desk = Desk()
+    desk.intake.threads.add(1)
+    assert taken(await desk.post(thread_id="thr_0000000000001")).thread_number == 1
+
+
 async def test_an_unknown_thread_is_a_problem() -> None:
     desk = Desk()
+    desk.intake.threads.add(1)
     desk.intake.refuses = [UnknownThread()]
     result = refused(await desk.post(thread_id="thr_0000000000001"))
     assert (result.code, result.problems[0].pointer) == (RefusalCode.UNKNOWN_THREAD, "/thread_id")

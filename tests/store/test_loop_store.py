@@ -122,6 +122,7 @@ async def test_memory_hears_of_every_step(tmp_path: Path) -> None:
         StateMoved("support", lane, S.RETRY_SCHEDULED, S.SENDING, None, 1),
         StateMoved("support", lane, S.SENDING, S.FAILED, ReasonCode.EXPIRED, 1),
         JobChanged(1),
+        EventPublished(1, "support", 1, "delivery.failed", ()),
     ]
 
 

@@ -188,6 +188,20 @@ async def test_old_events_and_old_minutes_go(tmp_path: Path) -> None:
         assert await SqliteReader(opened).event_span() == ("log", 2, 2)
 
 
+async def test_pauses_of_domains_that_are_long_over_go(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        for domain, until in (("over.example", NOW), ("paused.example", NOW + 3 * DAY)):
+            await sql(
+                opened,
+                "INSERT INTO domain_pause VALUES ('support', ?, ?, 'domain.deferred')",
+                domain,
+                until,
+            )
+        assert await retention(opened).run(after(1)) == NOTHING
+        assert await retention(opened).run(after(1.1)) == Taken(0, 0, 0, 0, 1)
+        assert await retention(opened).run(after(2)) == NOTHING
+
+
 async def stage(opened: Database, ref: str, sha256: str) -> None:
     await admin_of(opened).stage(StagedRecord(ref, sha256, 5, "a", "text/plain", NOW), 1)
 

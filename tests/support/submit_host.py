@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from postroom.core.delivery import DeliveryState
 from postroom.core.job import OnDuplicate, PathAttachment
 from postroom.core.record import DeliveryRecord, JobRecord, StagedRecord
+from postroom.core.replying import Answered
 from postroom.ports.accepting import (
     Accepted,
     AcceptedDelivery,
@@ -85,7 +86,8 @@ class MemorySpool:
 class MemoryIntake:
     """Keeps jobs as the store would: keys for ever, one row for each recipient of a merge.
 
-    `refuses` are answers to give first, each once. `before_accept` runs before a job is judged.
+    `refuses` are answers to give first, each once. `before_accept` runs before a job is judged. `chains` are the
+    Message-IDs of threads by their number, or by name and thread key.
     """
 
     jobs: dict[int, NewJob] = field(default_factory=dict)
@@ -93,8 +95,11 @@ class MemoryIntake:
     keys: dict[tuple[str, bytes], int] = field(default_factory=dict)
     tombstones: set[int] = field(default_factory=set)
     suppressed: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
     refuses: list[AcceptResult] = field(default_factory=list)
     before_accept: Callable[[], Awaitable[None]] | None = None
+    events: dict[int, Answered] = field(default_factory=dict)
+    chains: dict[int | tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     numbers: int = 1
 
     def reserve(self, jobs: int, deliveries: int, threads: int) -> tuple[int, int, int]:
@@ -118,6 +123,21 @@ class MemoryIntake:
             () if is_expired else attachments,
             is_expired,
         )
+
+    async def find_answered(self, seq: int) -> Answered | None:
+        return self.events.get(seq)
+
+    async def find_chain(self, thread_number: int) -> tuple[str, ...]:
+        return self.chains.get(thread_number, ())
+
+    async def find_chains(
+        self, mailbox_id: str, conversation_id: str, thread_keys: Sequence[str]
+    ) -> dict[str, tuple[str, ...]]:
+        named = {key: (conversation_id, key) for key in thread_keys}
+        return {key: self.chains[name] for key, name in named.items() if name in self.chains}
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        return number in self.threads
 
     async def accept(self, new: NewJob) -> AcceptResult:
         if self.before_accept is not None:

@@ -144,7 +144,7 @@ class Resolve(Asked, frozen=True):
 class Pause(Asked, frozen=True):
     """Why a mailbox is paused."""
 
-    reason: Annotated[str, Meta(max_length=200)] = ""
+    reason: Annotated[str, Meta(max_length=200)] | None = None
 
 
 class Suppress(Asked, frozen=True):
@@ -152,7 +152,7 @@ class Suppress(Asked, frozen=True):
 
     address: Addr
     mailbox_id: Mailbox | None = None
-    reason: Annotated[str, Meta(max_length=200)] = ""
+    reason: Annotated[str, Meta(max_length=200)] | None = None
 
 
 class BulkFilter(Asked, frozen=True):

@@ -1,6 +1,7 @@
 """Handing a job to the submitter, and telling what it came to: 202, 200 or a problem."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from msgspec import UNSET, structs
 
@@ -12,6 +13,7 @@ from postroom.api.shapes import DeliveryBrief, Job
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant
+from postroom.core.jobrequest import find_trace
 from postroom.core.status import job_status
 from postroom.core.words import shown
 from postroom.ports.desk import Actor
@@ -38,6 +40,25 @@ class Sender:
     trace_header: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a request calls itself, in its body or its headers; empty where it does not."""
+
+    key: str
+    trace_id: str
+
+    @classmethod
+    def of(cls, sender: Sender, value: object) -> Self:
+        """The names, fit to be shown."""
+        fields = value if isinstance(value, dict) else {}
+        key = fields.get("idempotency_key") or sender.header_key
+        trace_id = find_trace(fields, sender.trace_header)
+        return cls(
+            key=key if isinstance(key, str) else "",
+            trace_id=shown(trace_id, _TRACE_LENGTH) if isinstance(trace_id, str) else "",
+        )
+
+
 async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusal:
     """What one job, as decoded from JSON, is answered.
 
@@ -59,9 +80,9 @@ async def tell(parts: Parts, result: SubmitResult, value: object) -> Answer | Re
             job = _submitted(result)
             return Answer(job, _ACCEPTED, {"Location": f"{BASE}/jobs/{job.id}"})
         case Repeated():
-            return await _repeated(parts, result)
+            return await _repeated(parts, result, _Names.of(sender, value))
         case Refused():
-            return _refused(result, value)
+            return _refused(result, _Names.of(sender, value))
 
 
 def _submitted(made: Submitted) -> Job:
@@ -99,7 +120,7 @@ def _brief(made: SubmittedDelivery, due_at: Instant) -> DeliveryBrief:
     )
 
 
-async def _repeated(parts: Parts, found: Repeated) -> Answer | Refusal:
+async def _repeated(parts: Parts, found: Repeated, names: _Names) -> Answer | Refusal:
     record = await parts.reader.find_job(found.number)
     if record is None:
         return Refusal(Code.STORE_UNAVAILABLE, "The job of this key is being removed just now.")
@@ -112,17 +133,18 @@ async def _repeated(parts: Parts, found: Repeated) -> Answer | Refusal:
         queued=UNSET if merged is None else merged.queued,
         already=UNSET if merged is None else merged.already,
     )
+    if found.is_expired:  # a tombstone knows its key by hash only, but whoever asks knows it
+        job = structs.replace(job, idempotency_key=names.key, trace_id=names.trace_id)
     status = _ACCEPTED if merged is not None and merged.queued else 200
     return Answer(job, status, {"Location": f"{BASE}/jobs/{job.id}"})
 
 
-def _refused(refused: Refused, value: object) -> Refusal:
+def _refused(refused: Refused, names: _Names) -> Refusal:
     more: dict[str, str | int] = {}
     if refused.job_number is not None:
         more["job_id"] = encode_id(Kind.JOB, refused.job_number)
-    trace_id = value.get("trace_id") if isinstance(value, dict) else None
-    if isinstance(trace_id, str) and trace_id:
-        more["trace_id"] = shown(trace_id, _TRACE_LENGTH)
+    if names.trace_id:
+        more["trace_id"] = names.trace_id
     return Refusal(
         Code(refused.code), refused.detail, refused.problems, refused.retry_after_s, more
     )

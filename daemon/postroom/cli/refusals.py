@@ -27,6 +27,12 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "trace_id": "--trace",
     "idempotency_key": "--key",
     "on_duplicate": "--on-duplicate",
+    "in_reply_to_event": "--in-reply-to",
+    "lease": "--lease",
+    "allow_new_recipients": "--new-recipients",
+    "if": "--if-version and --if-no-mail-since",
+    "if/thread_version": "--if-version",
+    "if/no_inbound_since": "--if-no-mail-since",
     "state": "--state",
     "status": "--status",
     "reason_code": "--reason",
@@ -47,6 +53,9 @@ _FIXES: Final[Mapping[str, str]] = {
     "log_trimmed": "Start again with --after 0: it begins with the oldest event there is.",
     "unknown_mailbox": "`postroom mailboxes` lists them.",
     "unknown_thread": "Give a thread of the same mailbox, or leave --thread out.",
+    "unknown_event": "`postroom events` shows what is kept.",
+    "recipient_not_in_thread": "Leave the address out, or add --new-recipients if it is meant.",
+    "reply_target": "To write nevertheless, give --thread and --to instead of --in-reply-to.",
     "attachment_refused": "Name a regular file beneath an attachment root of the mailbox, or upload it with --attach.",
     "filter_combination": "Use one of them, alone or with --mailbox and --since.",
 }
@@ -90,5 +99,5 @@ def _where(pointer: str) -> str:
     attachment = _ATTACHMENT.fullmatch(path)
     if attachment is not None:
         return f"attachment {int(attachment[1]) + 1}: "
-    option = _OPTIONS.get(path.partition("/")[0])
+    option = _OPTIONS.get(path) or _OPTIONS.get(path.partition("/")[0])
     return f"{option}: " if option else ""

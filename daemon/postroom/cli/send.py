@@ -37,7 +37,9 @@ _PLACE: Final = click.Path(path_type=Path)
 
 
 @click.command()
-@click.option("--mailbox", required=True, metavar="ID", help="The mailbox that sends it.")
+@click.option(
+    "--mailbox", metavar="ID", help="The mailbox that sends it; needed but for an answer."
+)
 @click.option(
     "--to",
     multiple=True,
@@ -47,7 +49,7 @@ _PLACE: Final = click.Path(path_type=Path)
 @click.option("--cc", multiple=True, metavar="ADDRESS", help="Who gets a copy, for all to see.")
 @click.option("--bcc", multiple=True, metavar="ADDRESS", help="Who gets a copy that nobody sees.")
 @click.option("--reply-to", multiple=True, metavar="ADDRESS", help="Where answers should go.")
-@click.option("--subject", required=True, metavar="TEXT", help="The subject.")
+@click.option("--subject", metavar="TEXT", help="The subject; needed but for an answer.")
 @click.option(
     "--text",
     metavar="TEXT",
@@ -81,6 +83,17 @@ _PLACE: Final = click.Path(path_type=Path)
 )
 @click.option("--conversation", metavar="NAME", help="Your own name for the thread.")
 @click.option("--thread", metavar="ID", help="An existing thread.")
+@click.option(
+    "--in-reply-to", metavar="EVENT", help="Answer this event: it says who, what and where."
+)
+@click.option("--lease", metavar="ID:FENCE", help="The lease under which you answer.")
+@click.option(
+    "--new-recipients", is_flag=True, help="The answer may go to people outside the thread."
+)
+@click.option("--if-version", type=int, metavar="N", help="Only while the thread has this version.")
+@click.option(
+    "--if-no-mail-since", metavar="EVENT", help="Only if nobody has written after this event."
+)
 @click.option("--trace", metavar="ID", help="Echoed in every answer, log line and event.")
 @click.option("--header", multiple=True, metavar="'NAME: VALUE'", help="One more header field.")
 @click.option(
@@ -96,6 +109,7 @@ def send(desk: Desk, /, **given: Any) -> int:
 
     Once the id is printed, the mail is durable: it is sent, or you can read why not.
     """
+    _check_needed(given)
     given["send_at"] = moments.ahead("--send-at", given["send_at"], desk.host.now())
     given["not_after"] = moments.ahead("--not-after", given["not_after"], desk.host.now())
     job = desk.client.submit(_job(desk.client, given))
@@ -128,6 +142,8 @@ def _tell(job: Json) -> None:
     elif job.get("deduplicated"):
         talk(f"This job was accepted before ({plain(job['status'])}); nothing is sent twice.")
     else:
+        if job.get("reply_to_ignored"):
+            talk("It goes to From: Reply-To names another organisation.")
         talk(f"Accepted for {people}. What becomes of it: postroom status {plain(job['id'])}")
 
 
@@ -142,6 +158,10 @@ def _job(client: Client, given: dict[str, Any]) -> Json:
         "metadata": _pairs(given["metadata"], "=", "--metadata"),
         "conversation_id": given["conversation"],
         "thread_id": given["thread"],
+        "in_reply_to_event": given["in_reply_to"],
+        "lease": _lease(given["lease"]),
+        "allow_new_recipients": True if given["new_recipients"] else None,
+        "if": _condition(given["if_version"], given["if_no_mail_since"]),
         "trace_id": given["trace"],
         "idempotency_key": given["key"],
         **{
@@ -154,6 +174,28 @@ def _job(client: Client, given: dict[str, Any]) -> Json:
         ],
     }
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _check_needed(given: dict[str, Any]) -> None:
+    for name in ("mailbox", "subject"):
+        if given[name] is None and given["in_reply_to"] is None:
+            problem = f"Missing option '--{name}'."
+            raise click.UsageError(problem)
+
+
+def _lease(typed: str | None) -> Json | None:
+    if typed is None:
+        return None
+    id_, _, fence = typed.partition(":")
+    if not fence.isascii() or not fence.isdigit():
+        problem = f"'{typed}' is not the id of a lease, a colon and its fence."
+        raise click.BadParameter(problem, param_hint="--lease")
+    return {"id": id_, "fence": int(fence)}
+
+
+def _condition(version: int | None, since: str | None) -> Json:
+    asked = {"thread_version": version, "no_inbound_since": since}
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def _people(typed: Sequence[str]) -> list[str | Json]:

@@ -25,7 +25,24 @@ class Attachment(TypedDict, total=False):
 Recipients = list[str] | list[Person] | list[str | Person]
 
 
-class JobFields(TypedDict, total=False):
+class Condition(TypedDict, total=False):
+    """What must still be so when the job is about to go."""
+
+    thread_version: int
+    no_inbound_since: str
+
+
+class LeaseName(TypedDict):
+    """A lease that the caller holds."""
+
+    id: str
+    fence: int
+
+
+_If = TypedDict("_If", {"if": Condition}, total=False)  # a name that no class can have
+
+
+class JobFields(_If, total=False):
     """Everything that may be said about a job beside who sends what to whom."""
 
     html: str
@@ -45,3 +62,6 @@ class JobFields(TypedDict, total=False):
     idempotency_key: str
     on_duplicate: Literal["replay", "merge"]
     auto_submitted: Literal["auto-generated", "auto-replied", "no"]
+    in_reply_to_event: str
+    lease: LeaseName
+    allow_new_recipients: bool

@@ -6,6 +6,8 @@ The alphabet is the "extended hex" one of RFC 4648 §7 in lower case, in which i
 from enum import StrEnum
 from typing import Final
 
+from postroom.core.instant import SECOND, Instant
+
 
 class Kind(StrEnum):
     """What an id names."""
@@ -19,6 +21,8 @@ class Kind(StrEnum):
     LEASE = "lse"
 
 
+REF_BITS: Final = 30
+
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
 _PAIRS: Final = tuple(a + b for a in _ALPHABET for b in _ALPHABET)  # three ids go into every event
 _LENGTH: Final = 13
@@ -28,6 +32,11 @@ _LARGEST: Final = (1 << 63) - 1
 def encode_id(kind: Kind, number: int) -> str:
     """The public id of row `number`."""
     return f"{kind}_{base32(number, _LENGTH)}"
+
+
+def attachment_ref(now: Instant, chance: int) -> str:
+    """The public reference of a file: it sorts by time, and `chance` of REF_BITS makes that nobody guesses it."""
+    return encode_id(Kind.ATTACHMENT, now // SECOND << REF_BITS | chance)
 
 
 def decode_id(kind: Kind, text: str) -> int | None:

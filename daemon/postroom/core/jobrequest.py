@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from postroom.core.addresslist import may_write_to
+from postroom.core.faults import Faults
+from postroom.core.ids import Kind, decode_id
 from postroom.core.instant import Instant
-from postroom.core.job import Job, Problem
+from postroom.core.job import Attachment, Job, Problem
 from postroom.core.jobfields import read_job
 from postroom.core.jobparties import find_named
+from postroom.core.jobparts import read_attachments
 from postroom.core.mailbox import Mailbox
 
 
@@ -31,9 +34,9 @@ def read_request(
     if not isinstance(value, dict):
         return read_job(value, now=now)
     given = dict(value)
-    found = _TRACEPARENT.fullmatch(trace_header or "")
-    if found is not None and given.get("trace_id") is None:
-        given["trace_id"] = found[1]
+    trace = find_trace(value, trace_header)
+    if trace is not None:
+        given["trace_id"] = trace
     is_torn = header_key is not None and given.get("idempotency_key") not in {None, header_key}
     if header_key is not None and not is_torn:
         given["idempotency_key"] = header_key
@@ -42,6 +45,24 @@ def read_request(
         return job
     torn = Problem("/idempotency_key", "The header Idempotency-Key gives another key than the job.")
     return (torn,) if isinstance(job, Job) else (*job, torn)
+
+
+def find_trace(value: dict[str, object], trace_header: str | None) -> object:
+    """The trace that a request names, unchecked; None where it leaves that to us."""
+    found = _TRACEPARENT.fullmatch(trace_header or "")
+    named = value.get("trace_id")
+    return found[1] if found is not None and named is None else named
+
+
+def read_references(
+    value: dict[str, object],
+) -> tuple[int | None, tuple[Attachment, ...]]:
+    """The thread and the attachments that a request names, as far as nothing is wrong with them in themselves."""
+    given, faults = value.get("thread_id"), Faults()
+    thread = decode_id(Kind.THREAD, given) if isinstance(given, str) else None
+    attachments = value.get("attachments")
+    found = () if attachments is None else read_attachments(attachments, faults)
+    return thread, () if faults.all() else found
 
 
 def check_recipients(

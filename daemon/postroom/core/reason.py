@@ -171,8 +171,8 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         "Please report it with `postroom show --raw`.",
     ),
     _R.SMTPUTF8_UNSUPPORTED: Explanation(
-        "An address has characters beyond ASCII and the relay has no SMTPUTF8.",
-        "Use another address, or a relay with SMTPUTF8.",
+        "An address, here or in the header, has characters beyond ASCII and the relay has no SMTPUTF8.",
+        "Use another address, individual copies, or a relay with SMTPUTF8.",
     ),
     _R.MAIL_REFUSED: Explanation(
         "The relay refused the message before it heard of the recipient.",

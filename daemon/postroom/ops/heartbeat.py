@@ -14,7 +14,7 @@ from postroom.ops.supervisor import Supervisor
 from postroom.ports.host import Clock
 
 
-_UNWATCHED: Final = timedelta(seconds=30)
+_UNWATCHED: Final = timedelta(seconds=60)
 _SOON: Final = timedelta(
     seconds=1
 )  # a beat that was withheld is made up for before the watchdog runs out

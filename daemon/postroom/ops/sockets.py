@@ -17,7 +17,7 @@ from typing import Final
 from postroom.ports.errors import AlreadyRunning, ConfigError, SettingProblem
 
 
-_BACKLOG: Final = 128
+_BACKLOG: Final = 1024  # a burst of clients waits in the kernel; the kernel cuts it to somaxconn
 _PRIVATE: Final = 0o600
 _OTHERS_WRITE: Final = 0o022
 _UCRED: Final = struct.Struct("3i")  # pid, uid, gid

@@ -43,6 +43,10 @@ LEASE_LOST: Final = Refused(
     "An agent holds the conversation, and the job carries no lease that is live.",
 )
 
+UNKNOWN_THREAD: Final = Problem(
+    "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
+)
+
 _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}
 
 
@@ -101,8 +105,7 @@ def _stopped(
         case StagedGone():
             return STAGING_LOST
         case UnknownThread():
-            said = "This mailbox has no such thread."
-            return refuse((Problem("/thread_id", said, RefusalCode.UNKNOWN_THREAD),))
+            return refuse((UNKNOWN_THREAD,))
 
 
 def _submitted(new: NewJob, result: Accepted) -> Submitted:

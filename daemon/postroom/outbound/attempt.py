@@ -96,6 +96,7 @@ class Attempts:
                 recipient=started.recipient,
                 envid=encode_id(Kind.DELIVERY, started.number),
                 size_bytes=size_bytes,
+                is_head_ascii=started.head.isascii(),
             )
             end = await session.transact(envelope, content, mark, on_slow)
             is_reusable = isinstance(end, Unfit) or end.is_reusable

@@ -1,10 +1,10 @@
 """The attachments of a job, brought together: staged uploads looked up, files by path copied or pinned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from postroom.core.filename import ANY_TYPE, type_of
-from postroom.core.job import Attachment, Job, PathAttachment, Problem, StagedAttachment
+from postroom.core.job import Attachment, PathAttachment, Problem, StagedAttachment
 from postroom.core.jobparts import find_content_type_fault
 from postroom.core.jobrequest import check_sizes
 from postroom.core.mailbox import Mailbox
@@ -32,12 +32,12 @@ SLOW = Refused(
 
 
 async def gather(
-    job: Job, mailbox: Mailbox, staging: Staging, reader_uid: int
+    attachments: Sequence[Attachment], mailbox: Mailbox, staging: Staging, reader_uid: int
 ) -> Gathered | tuple[Problem, ...] | Refused:
-    """All files of the job, everything that is wrong with them, or SLOW; `reader_uid` is who asks for them."""
-    if not job.attachments:
+    """All files of a job, everything that is wrong with them, or SLOW; `reader_uid` is who asks for them."""
+    if not attachments:
         return Gathered()
-    by_path = [one.source for one in job.attachments if isinstance(one.source, PathAttachment)]
+    by_path = [one.source for one in attachments if isinstance(one.source, PathAttachment)]
     kept = await staging.keep_files(
         by_path,
         roots=mailbox.attachment_roots,
@@ -51,23 +51,23 @@ async def gather(
         await staging.find_staged(one.source.ref)
         if isinstance(one.source, StagedAttachment)
         else next(paths)
-        for one in job.attachments
+        for one in attachments
     ]
-    problems = tuple(_problems(job, found))
+    problems = tuple(_problems(attachments, found))
     files = tuple(
         _attached(asked, file)
-        for asked, file in zip(job.attachments, found, strict=True)
+        for asked, file in zip(attachments, found, strict=True)
         if isinstance(file, KeptFile | StagedRecord)
     )
     problems += check_sizes([one.size_bytes for one in files], mailbox)
-    refs = (one.source.ref for one in job.attachments if isinstance(one.source, StagedAttachment))
+    refs = (one.source.ref for one in attachments if isinstance(one.source, StagedAttachment))
     return problems or Gathered(files, tuple(dict.fromkeys(refs)))
 
 
 def _problems(
-    job: Job, found: list[KeptFile | FileRefused | StagedRecord | None]
+    attachments: Sequence[Attachment], found: list[KeptFile | FileRefused | StagedRecord | None]
 ) -> Iterator[Problem]:
-    for index, (asked, file) in enumerate(zip(job.attachments, found, strict=True)):
+    for index, (asked, file) in enumerate(zip(attachments, found, strict=True)):
         match asked.source, file:
             case StagedAttachment(ref), None:
                 where = pointer("attachments", index, "ref")

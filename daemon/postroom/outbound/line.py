@@ -111,11 +111,19 @@ class Line:
             elif answer in (Reach.MAILBOX, Reach.RELAY, Reach.HOST):
                 break
         if not found:
+            self._look_for_expired(now.at)
             return None
         if self._is_probing:
             return self._probe(found)
         lane, self._wheel = self._wheel.turn(self.world.mailbox.mailbox.lanes, found)
         return found[lane]
+
+    def _look_for_expired(self, now: Instant) -> None:
+        """A pause or a breaker may last: what may not be sent any more is not kept waiting for its end."""
+        for feed in self._feeds.values():
+            self.expired += feed.take_expired(now)
+            if feed.not_after is not None:
+                self._wake_by(Instant(feed.not_after + 1))
 
     def tidy(self, now: Moment) -> None:
         """Close feeds of domains that nothing holds back any more and that are drained."""

@@ -31,7 +31,8 @@ class Feed:
     """The due rows of one query, as far as they were read.
 
     `plain`, `attached` and `suspects` are kept apart because a gate that stops one of them must not stop the others.
-    `more_at` is when the next row that was not read is due: None = there is none.
+    `more_at` is when the next row that was not read is due: None = there is none. `not_after` is no later than that of
+    any row here.
     """
 
     mailbox_id: str
@@ -43,6 +44,7 @@ class Feed:
     more_at: Instant | None = AT_ONCE
     cursor: Cursor | None = None
     is_reading: bool = False
+    not_after: Instant | None = None
     _known: set[int] = field(default_factory=set)
     _noted_at: Instant | None = None
 
@@ -81,6 +83,7 @@ class Feed:
             if row.number not in taken and row.number not in self._known:
                 self._known.add(row.number)
                 self._queue_for(row).append(row)
+                self._bound(row.not_after)
         if count >= BATCH:
             self.more_at = now
         if self._noted_at is not None:
@@ -116,6 +119,19 @@ class Feed:
                     queue.remove(row)
                     return
 
+    def take_expired(self, now: Instant) -> list[WaitingRow]:
+        """Take out what is past its not_after, whatever else holds it back."""
+        if self.not_after is None or now <= self.not_after:
+            return []
+        past, self.not_after = [], None
+        for row in [row for queue in self.queues for row in queue]:
+            if row.not_after is not None and row.not_after < now:
+                past.append(row)
+                self.forget(row.number)
+            else:
+                self._bound(row.not_after)
+        return past
+
     def drop_domain(self, domain: str) -> None:
         """Forget the rows of a domain that has a feed of its own from now on."""
         for queue in self.queues:
@@ -127,6 +143,10 @@ class Feed:
     def is_empty(self) -> bool:
         """Whether nothing waits in it, due or not, as far as the store has told."""
         return self.more_at is None and not self.is_reading and not self._known
+
+    def _bound(self, not_after: Instant | None) -> None:
+        if not_after is not None:
+            self.not_after = not_after if self.not_after is None else min(self.not_after, not_after)
 
     def _queue_for(self, row: WaitingRow) -> deque[WaitingRow]:
         if row.is_suspect:

@@ -14,8 +14,7 @@ from threading import Event
 from typing import BinaryIO, Final, TypeVar
 
 from postroom.core.filename import harmless_name
-from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import SECOND
+from postroom.core.ids import REF_BITS, attachment_ref
 from postroom.core.job import PathAttachment
 from postroom.core.record import StagedRecord
 from postroom.ops.spool import PIECE_BYTES, Spool
@@ -32,9 +31,6 @@ T = TypeVar("T")
 CHANGING: Final = "attachment_changing"
 
 _ALL_FILES: Final = timedelta(seconds=60)
-_CHANCE_BITS: Final = (
-    30  # behind the seconds, so that references sort by time and can not be guessed
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +117,8 @@ class SpoolStaging:
         finally:  # by a thread, which waits for a write that is under way; a cancelled caller does not
             self._parts.threads.files.submit(incoming.drop)
         now = self._parts.clock.now()
-        number = (now // SECOND << _CHANCE_BITS) | self._parts.entropy.token(_CHANCE_BITS)
         staged = StagedRecord(
-            ref=encode_id(Kind.ATTACHMENT, number),
+            ref=attachment_ref(now, self._parts.entropy.token(REF_BITS)),
             sha256=sha256,
             size_bytes=incoming.size_bytes,
             filename=upload.filename,

@@ -5,18 +5,18 @@ since a first try; then mailbox, recipients, limits and files. At the commit of 
 the store says in that transaction counts, whatever was seen before: twins meet there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
-from postroom.core.job import Job, Problem
-from postroom.core.jobrequest import check_recipients, read_request
+from postroom.core.job import Attachment, Job, Problem
+from postroom.core.jobrequest import check_recipients, read_references, read_request
 from postroom.core.mailbox import Mailbox
 from postroom.core.replying import Answered
 from postroom.core.words import shown
-from postroom.outbound.answers import STAGING_LOST, answer, refuse
+from postroom.outbound.answers import STAGING_LOST, UNKNOWN_THREAD, answer, refuse
 from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
@@ -97,12 +97,13 @@ class JobSubmitter:
         caller = Caller(principal_uid, self._parts.clock.now())
         job = read_request(value, header_key=header_key, trace_header=trace_header, now=caller.at)
         if not isinstance(job, Job):
-            return refuse((*job, *self._find_mailbox_problems(value)))
+            return refuse((*job, *await self._find_more(value, principal_uid)))
         event = await self._conversations.find_answered(job)
         if not job.mailbox_id:
-            if event is None:
+            mailbox_id = await self._find_mailbox(job, event)
+            if mailbox_id is None:
                 return refuse((unknown_event(""),))
-            job = replace(job, mailbox_id=event.mailbox_id)
+            job = replace(job, mailbox_id=mailbox_id)
         if job.idempotency_key is None:
             return await self._take(job, caller, event)
         hashed = key_hash(job.idempotency_key)
@@ -139,11 +140,15 @@ class JobSubmitter:
         if mailbox is None:
             return refuse((_unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
-        problems = check_recipients(job.spec, mailbox, only=new_keys)
+        problems = (
+            *check_recipients(job.spec, mailbox, only=new_keys),
+            *await self._check_thread(mailbox, job.thread_number),
+        )
         filled = self._conversations.fill(job, mailbox, event)
         if problems or not isinstance(filled, Filled):
             problems += () if isinstance(filled, Filled) else filled
-            return await self._refuse_all(job, mailbox, caller, problems)
+            files = await self._check_files(mailbox, job.attachments, caller.principal_uid)
+            return refuse((*problems, *files))
         order = Order(
             filled.job,
             mailbox,
@@ -175,7 +180,7 @@ class JobSubmitter:
         gathered = (
             Gathered()
             if is_known
-            else await gather(job, mailbox, parts.staging, caller.principal_uid)
+            else await gather(job.attachments, mailbox, parts.staging, caller.principal_uid)
         )
         if isinstance(gathered, Refused):
             return gathered
@@ -187,21 +192,41 @@ class JobSubmitter:
             body = await make_body(job, gathered, identity.number, parts.staging)
         return make_job(order, gathered, body, caller, identity)
 
-    async def _refuse_all(
-        self, job: Job, mailbox: Mailbox, caller: Caller, problems: tuple[Problem, ...]
-    ) -> Refused:
-        """The problems, with those of the files beside them."""
-        found = await gather(job, mailbox, self._parts.staging, caller.principal_uid)
-        return refuse((*problems, *found) if isinstance(found, tuple) else problems)
-
-    def _find_mailbox_problems(self, value: object) -> tuple[Problem, ...]:
-        """What the mailbox says to a request of which only parts could be read."""
+    async def _find_more(self, value: object, reader_uid: int) -> tuple[Problem, ...]:
+        """What mailbox, store and files say to a request of which only parts could be read."""
         if not isinstance(value, dict) or not isinstance(value.get("mailbox_id"), str):
             return ()
         mailbox = self._parts.mailboxes.get(value["mailbox_id"])
         if mailbox is None:
             return (_unknown_mailbox(value["mailbox_id"]),)
-        return check_recipients(value, mailbox)
+        thread, attachments = read_references(value)
+        return (
+            *check_recipients(value, mailbox),
+            *await self._check_thread(mailbox, thread),
+            *await self._check_files(mailbox, attachments, reader_uid),
+        )
+
+    async def _find_mailbox(self, job: Job, event: Answered | None) -> str | None:
+        """The mailbox of an answer that names none: that of its event, or, after retention, that which has its key."""
+        if event is not None or job.idempotency_key is None:
+            return None if event is None else event.mailbox_id
+        hashed = key_hash(job.idempotency_key)
+        for mailbox_id in self._parts.mailboxes:
+            if await self._parts.intake.find_key(mailbox_id, hashed) is not None:
+                return mailbox_id
+        return None
+
+    async def _check_thread(self, mailbox: Mailbox, thread: int | None) -> tuple[Problem, ...]:
+        if thread is None or await self._parts.intake.has_thread(mailbox.id, thread):
+            return ()
+        return (UNKNOWN_THREAD,)
+
+    async def _check_files(
+        self, mailbox: Mailbox, attachments: Sequence[Attachment], reader_uid: int
+    ) -> tuple[Problem, ...]:
+        """What is wrong with the files of a job that is refused anyhow."""
+        found = await gather(attachments, mailbox, self._parts.staging, reader_uid)
+        return found if isinstance(found, tuple) else ()
 
 
 def _unknown_mailbox(mailbox_id: str) -> Problem:

@@ -27,7 +27,10 @@ class RawFile:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message at its final dot. `sender` '' = the null reverse-path. `raw` above 64 KiB lies in the spool."""
+    """A message at its final dot. `sender` '' = the null reverse-path. `raw` above 64 KiB lies in the spool.
+
+    `defects` are constant words for what was wrong with it on the wire and is mended in `raw`.
+    """
 
     at: Instant
     sender: str
@@ -37,6 +40,7 @@ class Arrival:
     is_tls: bool
     is_trusted: bool
     raw: bytes | RawFile
+    defects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

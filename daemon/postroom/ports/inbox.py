@@ -8,6 +8,7 @@ from postroom.core.instant import Instant
 from postroom.core.record import ThreadRecord
 from postroom.core.token import Key
 from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received
+from postroom.ports.errors import StoreError
 
 
 class Inbox(Protocol):
@@ -56,6 +57,22 @@ class Conversations(Protocol):
 
     async def is_inbound_pending(self, thread_number: int) -> bool:
         """Whether a stored message that is not published yet names the thread by a valid token."""
+        ...
+
+
+class IntakeAccount(Protocol):
+    """Told what becomes of what was received; must not raise."""
+
+    def published(self, publication: Publication, result: PublishResult) -> None:
+        """A message is an event now, or was one before."""
+        ...
+
+    def mail_set_aside(self, number: int, error: Exception) -> None:
+        """It can not even be published as unread: it stays stored, and is tried again after a restart."""
+        ...
+
+    def store_refused(self, error: StoreError) -> None:
+        """The store takes nothing at the moment; it is tried again."""
         ...
 
 

@@ -41,6 +41,10 @@ class Intake(Protocol):
         """The same of each thread of this name that there is, by the key that tells it from the others."""
         ...
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        ...
+
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for."""
         ...

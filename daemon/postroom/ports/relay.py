@@ -15,11 +15,12 @@ class Envelope:
     recipient: str
     envid: str
     size_bytes: int
+    is_head_ascii: bool = True
 
     @property
     def needs_smtputf8(self) -> bool:
-        """Whether an address has characters beyond ASCII (RFC 6531)."""
-        return not (self.sender.isascii() and self.recipient.isascii())
+        """Whether an address has characters beyond ASCII, here or in the header of the message (RFC 6531 §3.1)."""
+        return not (self.sender.isascii() and self.recipient.isascii() and self.is_head_ascii)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,10 @@ class ToldIntake:
         """Message-IDs of the threads of a name."""
         return await self._intake.find_chains(mailbox_id, conversation_id, thread_keys)
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._intake.has_thread(mailbox_id, number)
+
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, and tell."""
         result = await self._intake.accept(new)

@@ -17,6 +17,7 @@ from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
+from postroom.outbound.assemble import Signing
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
 from postroom.outbound.compose import SpoolComposer, StoredMessages
@@ -50,9 +51,17 @@ class Joined:
 
 
 async def join(
-    settings: Settings, tools: Tools, outbox: Outbox, files: Files, group: asyncio.TaskGroup
+    settings: Settings,
+    tools: Tools,
+    outbox: Outbox,
+    files: Files,
+    group: asyncio.TaskGroup,
+    signing: Signing | None = None,
 ) -> Joined:
-    """Build the parts over a recovered store; nothing runs yet. `group` is for work that outlives its caller."""
+    """Build the parts over a recovered store; nothing runs yet.
+
+    `group` is for work that outlives its caller; `signing` makes the tokens of addresses that answers come back to.
+    """
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
@@ -78,6 +87,7 @@ async def join(
             entropy=tools.entropy,
             depth=depth.depth,
             find_job=outbox.reader.find_job,
+            signing=signing,
         )
     )
     await _seed_limits(submitter, outbox, clock)

@@ -194,8 +194,8 @@ def _report(finding: Finding, standing: Standing | None) -> GateReport:
     return GateReport(
         name=finding.gate,
         verdict=GateVerdict.PASSED if finding.is_passed else GateVerdict.BLOCKED,
-        value=None if finding.value is None else str(finding.value),
-        threshold=None if finding.threshold is None else str(finding.threshold),
+        value=finding.value,
+        threshold=finding.threshold,
         until=finding.until,
     )
 

@@ -25,10 +25,11 @@ async def pause(call: Call[Asked, Pause]) -> Result:
     parts = call.parts
     if call.id not in parts.mailboxes:
         return NOT_FOUND
-    fault = find_line_fault(call.body.reason)
+    reason = call.body.reason or ""
+    fault = find_line_fault(reason)
     if fault is not None:
         return invalid("/reason", f"The reason {fault}.")
-    await parts.admin.pause(call.id, call.body.reason, call.actor, parts.clock.now())
+    await parts.admin.pause(call.id, reason, call.actor, parts.clock.now())
     return Answer(await find_mailbox(parts, call.id))
 
 

@@ -28,11 +28,12 @@ async def suppress(call: Call[Asked, Suppress]) -> Result:
     address = fold_address(asked.address, "/address")
     if isinstance(address, Refusal):
         return address
-    fault = find_line_fault(asked.reason)
+    reason = asked.reason or ""
+    fault = find_line_fault(reason)
     if fault is not None:
         return invalid("/reason", f"The reason {fault}.")
     now = parts.clock.now()
-    record = await parts.admin.suppress(asked.mailbox_id, address, asked.reason, call.actor, now)
+    record = await parts.admin.suppress(asked.mailbox_id, address, reason, call.actor, now)
     return Answer(render_suppression(record))
 
 

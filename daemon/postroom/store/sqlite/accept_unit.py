@@ -96,6 +96,11 @@ def accept(
     return UnitResult(Accepted(new.number, written, 0), changes)
 
 
+def has_thread(conn: sqlite3.Connection, mailbox_id: str, number: int) -> bool:
+    """Whether the mailbox has this thread."""
+    return conn.execute(_HAS_THREAD, (number, mailbox_id)).fetchone() is not None
+
+
 def _merge(conn: sqlite3.Connection, new: NewJob, known: sqlite3.Row) -> UnitResult[AcceptResult]:
     """Add the recipients that the first job under this key did not have; they get that job's own body."""
     before = find_known_recipients(conn, new)
@@ -116,10 +121,7 @@ def _find_obstacle(
     conn: sqlite3.Connection, new: NewJob, has_spool_file: Callable[[str], bool]
 ) -> AcceptResult | None:
     thread = new.job.thread_number
-    if (
-        thread is not None
-        and not conn.execute(_HAS_THREAD, (thread, new.job.mailbox_id)).fetchone()
-    ):
+    if thread is not None and not has_thread(conn, new.job.mailbox_id, thread):
         return UnknownThread()
     refused = find_reply_obstacle(conn, new)
     if refused is not None:

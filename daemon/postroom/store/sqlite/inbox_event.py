@@ -103,7 +103,7 @@ def _message(publication: Publication) -> dict[str, object]:
         "html_ref": _ref(publication.html_ref),
         "attachments": [_attachment(one) for one in publication.attachments],
         "parse": mail.parse,
-        "defects": mail.defects,
+        "defects": [*dict.fromkeys((*publication.received.arrival.defects, *mail.defects))],
     }
     if mail.is_sender_ambiguous:
         message["from_ambiguous"] = True

@@ -65,10 +65,9 @@ class Publishing:
         """
         one = self.prepared.publication
         before = conn.execute(_BEFORE, (one.received.number, one.mailbox_id)).fetchone()
-        if before is None:
-            result = self._publish(conn)
-        else:
-            result = UnitResult[PublishResult](Doubled(before["seq"]))
+        doubled: UnitResult[PublishResult] | None
+        doubled = None if before is None else UnitResult(Doubled(before["seq"]))
+        result = doubled or self._publish(conn)
         if one.is_last:
             close_received(conn, one.received.number, one.at)
         return result

@@ -18,17 +18,18 @@ from postroom.store.sqlite.unit import UnitResult
 
 _INSERT: Final = """
     INSERT INTO received (received_at, envelope_from, recipients, client_ip, helo, is_tls, is_trusted, raw, raw_sha256,
-                          size_bytes)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+                          size_bytes, defects)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _NAMES_THREAD: Final = "INSERT OR IGNORE INTO received_thread (thread, received) VALUES (?, ?)"
 _OPEN: Final = """
     SELECT number, received_at, envelope_from, recipients, client_ip, helo, is_tls, is_trusted, raw, raw_sha256,
-           size_bytes
+           size_bytes, defects
     FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"""
 _CLOSE: Final = "UPDATE received SET published_at = ? WHERE number = ? AND published_at IS NULL"
 _CLOSE_THREADS: Final = "DELETE FROM received_thread WHERE received = ?"
 _IS_PENDING: Final = "SELECT EXISTS (SELECT 1 FROM received_thread WHERE thread = ?)"
 
+_DEFECTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _RECIPIENTS: Final = msgspec.json.Decoder(tuple[ArrivalRecipient, ...])
 
 
@@ -50,7 +51,8 @@ class Receiving:
             name_file(conn, sha256, size_bytes, one.at, self.has_spool_file)
         recipients = msgspec.json.encode(one.recipients).decode()
         row = (one.at, one.sender, recipients, one.client_ip, one.helo, one.is_tls, one.is_trusted)
-        number = conn.execute(_INSERT, (*row, raw, sha256, size_bytes)).lastrowid or 0
+        defects = msgspec.json.encode(one.defects).decode()
+        number = conn.execute(_INSERT, (*row, raw, sha256, size_bytes, defects)).lastrowid or 0
         for recipient in one.recipients:
             token = recipient.token
             if token is None or token.status is not TokenStatus.VALID:
@@ -94,5 +96,6 @@ def _received(row: sqlite3.Row) -> Received:
         is_tls=bool(row["is_tls"]),
         is_trusted=bool(row["is_trusted"]),
         raw=RawFile(row["raw_sha256"], row["size_bytes"]) if raw is None else raw,
+        defects=_DEFECTS.decode(row["defects"]),
     )
     return Received(row["number"], arrival)

@@ -11,7 +11,7 @@ from postroom.core.replying import Answered
 from postroom.ports.accepting import AcceptResult, KnownKey, NewJob
 from postroom.store.sqlite import reads_answer
 from postroom.store.sqlite.accept_key import JOB_ROW
-from postroom.store.sqlite.accept_unit import accept
+from postroom.store.sqlite.accept_unit import accept, has_thread
 from postroom.store.sqlite.counters import Counters
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.space import Space
@@ -69,6 +69,10 @@ class SqliteIntake:
             keys=thread_keys,
         )
         return await self._database.read(look)
+
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._database.read(partial(has_thread, mailbox_id=mailbox_id, number=number))
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, its deliveries, threads, key, body and events; or say what the key stands for.

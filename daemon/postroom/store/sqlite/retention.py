@@ -46,6 +46,9 @@ _SPOOL_KEPT: Final = timedelta(days=1)
 _DROP_BUCKETS: Final = """
     DELETE FROM pace_bucket WHERE (scope, minute, lane) IN
         (SELECT scope, minute, lane FROM pace_bucket WHERE minute < ? ORDER BY minute LIMIT ?)"""
+_DROP_PAUSES: Final = """
+    DELETE FROM domain_pause WHERE (mailbox_id, domain) IN
+        (SELECT mailbox_id, domain FROM domain_pause WHERE until_at < ? LIMIT ?)"""
 
 
 _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
@@ -53,7 +56,7 @@ _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much one run took."""
+    """How much one run took; `buckets` are minutes of pace and pauses of domains."""
 
     jobs: int
     events: int
@@ -88,6 +91,7 @@ class SqliteRetention:
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
+        buckets += await self._repeat(_Dropping(_DROP_PAUSES, _before(now, _PACE_KEPT)))
         return Taken(jobs, events, staged, files, buckets, received)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
-"""What age takes of the way in: events with what is pending of them, raw messages with their attachments, and memory
-that serves for a time only (copies 7 days, weak signs 30 days, ended leases 7 days, Message-IDs as long as tokens).
+"""What age takes of the way in: events with what is pending of them, raw messages with their attachments, and memory.
+
+Memory serves for a time only: copies 7 days, weak signs 30 days, ended leases 7 days, Message-IDs as long as tokens.
 """
 
 import sqlite3

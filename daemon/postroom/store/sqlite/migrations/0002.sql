@@ -12,6 +12,7 @@ CREATE TABLE received (
     raw           BLOB,                     -- NULL: in the spool
     raw_sha256    TEXT,                     -- hex; NULL: in the row
     size_bytes    INTEGER NOT NULL,
+    defects       TEXT NOT NULL,            -- JSON list of words
     published_at  INTEGER                   -- NULL = intake has not done with it
 ) STRICT;
 CREATE INDEX received_open ON received (number) WHERE published_at IS NULL;

@@ -1,0 +1,184 @@
+"""From raw bytes to `InMail`: all of it, or only what the header says. Runs in the worker process (`worker`).
+
+Limits count while reading: what goes over one makes the message `limited`, and everything that was read stays. Nothing
+here asks the network or the clock; files go to the directory that is handed in.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
+from postroom.core.message import DELIVERY_HEADER
+from postroom.inbound.automation import Signs, judge
+from postroom.inbound.bodytext import read_body
+from postroom.inbound.clean import clean_line, clean_token
+from postroom.inbound.dates import read_date
+from postroom.inbound.defects import LIMITING, Defect
+from postroom.inbound.encodedwords import decode_field
+from postroom.inbound.files import keep, keep_part
+from postroom.inbound.head import Head, read_head
+from postroom.inbound.messageids import find_id, read_ids
+from postroom.inbound.mimeparts import Part, read_parts
+from postroom.inbound.newtext import find_new
+from postroom.inbound.people import read_addresses, read_people
+from postroom.inbound.reports import DELIVERY_MOST, READ_TYPES, is_receipt, is_report, read_report
+from postroom.inbound.transfer import read_content
+
+
+TEXT_MOST: Final = 256 * 1024  # octets of UTF-8 (CONTRACT §5)
+SUBJECT_MOST: Final = 1000
+_INDEX_MOST: Final = 1000
+_FORWARDED: Final = ("delivered-to", "x-original-to", "x-forwarded-to")
+_IDENTITY: Final = ("from", "date", "subject", "message-id")
+_ONCE: Final = (*_IDENTITY, "to", "cc", "reply-to", "in-reply-to")
+
+
+def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
+    """The message as it was understood. Raises OSError when a file can not be written."""
+    defects: set[Defect] = set()
+    if b"\n" in raw.replace(b"\r\n", b"") or raw.count(b"\r") != raw.count(b"\r\n"):
+        defects.add(Defect.BARE_NEWLINE)
+    parts = read_parts(raw)
+    defects |= parts.defects
+    report = read_report(raw, parts, defects) if is_report(parts) else None
+    mail = describe(
+        parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
+    )
+    if report is None and mail.automation is AutomationKind.REPORT:
+        # It comes from where no person writes and is called a report: its fields may stand anywhere.
+        found = read_report(raw, parts, defects)
+        report = found if found.recipients else None
+    body = read_body(raw, parts.leaves, defects)
+    files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
+    text, text_file = _bounded(body.text, directory)
+    new_text, removed = find_new(text)
+    return replace(
+        mail,
+        parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
+        text=text,
+        text_file=text_file,
+        new_text=new_text,
+        removed=removed,
+        html_file=_kept_html(body.html, directory),
+        attachments=tuple(_attachments(raw, files, directory, defects)),
+        defects=tuple(sorted(defects)),
+        report=report,
+        dedupe=digest(parts.head, raw[parts.body :]),
+    )
+
+
+def describe(
+    head: Head,
+    envelope_sender: str,
+    defects: set[Defect],
+    *,
+    report: Report | None = None,
+    has_receipt: bool = False,
+) -> InMail:
+    """What the header alone says; without text, and `failed` until somebody knows better."""
+    if any(sum(1 for _ in head.every(name)) > 1 for name in _ONCE):
+        defects.add(Defect.FIELD_REPEATED)
+    senders = read_people(head.every("from"), defects)
+    to = read_people(head.every("to"), defects)
+    cc = read_people(head.every("cc"), defects)
+    sender = next((one for one in senders if one.address), next(iter(senders), None))
+    header_recipients = _addresses(to + cc)
+    forwarded_for = read_addresses(
+        (value for name in _FORWARDED for value in head.every(name)), defects
+    )
+    subject = clean_line(decode_field(head.first("subject") or b"", defects), SUBJECT_MOST)
+    automation, evidence = judge(
+        Signs(
+            head=head,
+            envelope_sender=envelope_sender,
+            from_address=sender.address if sender else "",
+            subject=subject,
+            recipients=header_recipients + forwarded_for,
+            is_report=report is not None,
+            is_receipt=has_receipt,
+        )
+    )
+    return InMail(
+        parse=Parse.FAILED,
+        message_id=find_id(head.every("message-id"), defects),
+        in_reply_to=read_ids(head.every("in-reply-to"), defects),
+        references=read_ids(head.every("references"), defects),
+        sender=sender,
+        is_sender_ambiguous=len(senders) != 1 or not senders[0].address,
+        to=to,
+        cc=cc,
+        reply_to=read_people(head.every("reply-to"), defects),
+        subject=subject,
+        date=read_date(head.first("date"), defects),
+        text="",
+        text_file=None,
+        new_text="",
+        removed=(),
+        html_file=None,
+        attachments=(),
+        defects=tuple(sorted(defects)),
+        automation=automation,
+        evidence=evidence,
+        report=report,
+        own_delivery=_token(head, DELIVERY_HEADER.lower(), DELIVERY_MOST),
+        thread_index=_token(head, "thread-index", _INDEX_MOST),
+        forwarded_for=forwarded_for,
+        header_recipients=header_recipients,
+        dedupe="",
+    )
+
+
+def describe_unread(raw: bytes, envelope_sender: str) -> InMail:
+    """A message that nobody could read, by its header; `raw` may be its beginning only, and `dedupe` is left to do."""
+    head, _ = read_head(raw)
+    defects = {*head.defects, Defect.NOT_READ}
+    return describe(head, envelope_sender, defects)
+
+
+def digest(head: Head, body: bytes) -> str:
+    """What tells a message that comes again: nothing of it changes on the way (CONTRACT §5)."""
+    hashed = sha256(identity(head))
+    hashed.update(body)
+    return hashed.hexdigest()
+
+
+def identity(head: Head) -> bytes:
+    """The part of the header that goes into the digest."""
+    values = [b" ".join((head.first(name) or b"").split()) for name in _IDENTITY]
+    return b"\0".join([*values, b""])
+
+
+def _bounded(text: str, directory: Path) -> tuple[str, InAttachment | None]:
+    """As much of the text as an event shows, and the file of the whole where that is more."""
+    octets = text.encode()
+    if len(octets) <= TEXT_MOST:
+        return text, None
+    whole = keep(directory, octets, filename="text.txt", content_type="text/plain; charset=utf-8")
+    return octets[:TEXT_MOST].decode(errors="ignore"), whole
+
+
+def _kept_html(html: str, directory: Path) -> InAttachment | None:
+    if not html.strip():
+        return None
+    return keep(
+        directory, html.encode(), filename="message.html", content_type="text/html; charset=utf-8"
+    )
+
+
+def _attachments(
+    raw: bytes, files: Iterable[Part], directory: Path, defects: set[Defect]
+) -> Iterator[InAttachment]:
+    for part in files:
+        yield keep_part(directory, part, read_content(raw, part, defects))
+
+
+def _addresses(people: tuple[Person, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.address for one in people if one.address))
+
+
+def _token(head: Head, name: str, most: int) -> str | None:
+    value = head.first(name)
+    return (clean_token(value.decode("ascii", errors="replace"), most) or None) if value else None

@@ -1,0 +1,531 @@
+"""Messages as they come: charsets, damage, parts, names (CASES A), each a small one of our own."""
+
+import email
+import hashlib
+from email.message import Message
+from email.mime.application import MIMEApplication
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from email.policy import SMTP
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.core.inmail import Parse, Person
+from postroom.inbound.mimeparts import read_parts
+from postroom.inbound.reading import TEXT_MOST, describe_unread
+from postroom.inbound.transfer import read_content
+from support.bombs import BOMBS
+from support.mails import read
+
+
+# Header and body, the text that is read, and the defects that must be among those noted.
+TEXTS = {
+    "A01 broken UTF-8": (
+        b"Content-Type: text/plain; charset=utf-8\n\nGr\xc3\xbc\xdfe aus K\xc3\xb6ln\n",
+        "Grü\ufffde aus Köln\n",
+        {"charset_errors"},
+    ),
+    "A02 Korean by Outlook": (
+        b"Content-Type: text/plain; charset=ks_c_5601-1987\n\n" + "안녕하세요\n".encode("cp949"),
+        "안녕하세요\n",
+        set(),
+    ),
+    "A04 cp-850": (
+        b"Content-Type: text/plain; charset=cp-850\n\n" + "Käse\n".encode("cp850"),
+        "Käse\n",
+        set(),
+    ),
+    "A05 logical Hebrew": (
+        b"Content-Type: text/plain; charset=iso-8859-8-i\n\n" + "שלום\n".encode("iso-8859-8"),
+        "שלום\n",
+        set(),
+    ),
+    "A08 X-UNKNOWN": (
+        b"Content-Type: text/plain; charset=X-UNKNOWN\n\ncaf\xe9\n",
+        "café\n",
+        {"charset_guessed"},
+    ),
+    "A08 a charset nobody knows": (
+        b'Content-Type: text/plain; charset="x-no-such"\n\ncaf\xc3\xa9\n',
+        "café\n",
+        {"charset_guessed"},
+    ),
+    "Chinese under its small name": (
+        b"Content-Type: text/plain; charset=gb2312\n\n" + "镕基\n".encode("gb18030"),
+        "镕基\n",
+        set(),
+    ),
+    "Japanese that does not say so": (
+        b"Subject: x\n\n" + "こんにちは\n".encode("iso2022_jp"),
+        "こんにちは\n",
+        {"charset_guessed"},
+    ),
+    "UTF-7 by its old name": (
+        b"Content-Type: text/plain; charset=unicode-1-1-utf-7\n\nGr+APw-e\n",
+        "Grüe\n",
+        set(),
+    ),
+    "no charset, UTF-8": ("Subject: x\n\nGrüße\n".encode(), "Grüße\n", {"charset_guessed"}),
+    **{
+        f"A10 {encoding!r} is no encoding": (
+            f"Content-Transfer-Encoding: {encoding}\n\nwords = that count\n".encode(),
+            "words = that count\n",
+            {"transfer_encoding_unknown"},
+        )
+        for encoding in ("x-uuencode", "7-bit", "8-bits; plain", "spam", "plain", "text/html")
+    },
+    "A10 an empty encoding": (b"Content-Transfer-Encoding:\n\nwords\n", "words\n", set()),
+    "A10 a blank in the encoding": (
+        b"Content-Transfer-Encoding: quoted - printable;\n\na=C3=A4\n",
+        "aä\n",
+        {"charset_guessed"},
+    ),
+    "A11 two types": (
+        b"Content-Type: text/plain; charset=cp850\nContent-Type: text/html\n\n<b>\n",
+        "<b>\n",
+        {"field_repeated"},
+    ),
+    "A11 two dispositions": (
+        b"Content-Disposition: inline\nContent-Disposition: attachment\n\nwords\n",
+        "words\n",
+        {"field_repeated"},
+    ),
+    "A26 the text part is empty": (
+        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\n \n"
+        b"--b\nContent-Type: text/html\n\n<p>words</p>\n--b--\n",
+        "words\n",
+        set(),
+    ),
+    "A26 both are empty": (
+        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\n\n--b\nContent-Type: text/html\n\n<p> </p>\n--b--\n",
+        "",
+        set(),
+    ),
+    "A26 text and HTML differ": (
+        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\nplain\n--b\nContent-Type: text/html\n\n<p>html</p>\n--b--\n",
+        "plain",
+        set(),
+    ),
+    "A26 inline texts": (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Disposition: inline\n\ntwo\n--b--\n",
+        "one\ntwo",
+        set(),
+    ),
+    "HTML before a list's footer": (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>words</p>\n--b\n\nfooter\n--b--\n",
+        "words\nfooter",
+        set(),
+    ),
+    "the same twice": (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nthe words\n--b\nContent-Type: text/html\n\n<p>the <b>words</b></p>\n--b--\n",
+        "the words",
+        set(),
+    ),
+    "A17 one boundary begins another": (
+        b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\nContent-Type: multipart/mixed; boundary=a\n\n"
+        b"--a\n\none\n--ab\n\ntwo\n--ab--\n",
+        "one\ntwo",
+        set(),
+    ),
+    "A17 one boundary within itself": (
+        b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/mixed; boundary=a\n\n"
+        b"--a\n\none\n--a--\n--a\n\ntwo\n--a--\n",
+        "one\ntwo",
+        set(),
+    ),
+    "A17 a boundary like an end": (
+        b'Content-Type: multipart/mixed; boundary="a--"\n\n--a--\n\none\n--a----\n',
+        "one",
+        set(),
+    ),
+    "A17 a boundary like a field": (
+        b'Content-Type: multipart/mixed; boundary=":a"\n\n--:a\n--:a\nContent-Type: text/plain\n--:a\n\none\n--:a--\n',
+        "one",
+        set(),
+    ),
+    "A17 no close": (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwords\n",
+        "words\n",
+        {"boundary_unclosed"},
+    ),
+    "a boundary that never comes": (
+        b"Content-Type: multipart/mixed; boundary=never\n\nwords\n",
+        "words\n",
+        {"boundary_missing"},
+    ),
+    "no boundary": (
+        b"Content-Type: multipart/alternative\n\nwords\n",
+        "words\n",
+        {"boundary_missing"},
+    ),
+    "a part's header runs into the next": (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/alternative; boundary=c\n"
+        b"Content-Type: text/plain\n\nplain\n--c\nContent-Type: text/html\n\n<p>html</p>\n--c--\n--b--\n",
+        "plain",
+        {"field_repeated"},
+    ),
+    "damaged base64": (
+        b"Content-Transfer-Encoding: base64\n\nd29yZHM\xff=\n!!\nIHRoYXQ\n",
+        "words that",
+        {"base64_damaged"},
+    ),
+    "no header end": (b"Subject: x\nwords: that count,\nhere\n", "here\n", {"header_end_missing"}),
+    "a damaged type": (b"Content-Type: nonsense\n\nwords\n", "words\n", {"content_type_damaged"}),
+    "NUL": (b"Subject: x\n\na\0b\n", "a\ufffdb\n", {"text_cleaned"}),
+    "an mbox line": (b"From alice Mon Jan 1\nSubject: x\n\nwords\n", "words\n", set()),
+    "nothing": (b"", "", set()),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_the_text_is_read(case: str, tmp_path: Path) -> None:
+    raw, text, defects = TEXTS[case]
+    parsed = read(raw, directory=tmp_path)
+    assert parsed.text == text
+    assert defects <= set(parsed.defects)
+    assert parsed.parse is Parse.COMPLETE
+
+
+def test_a_bare_line_feed_is_told(tmp_path: Path) -> None:
+    parsed = read(b"Subject: x\n\nwords\n")
+    assert "bare_newline" not in parsed.defects
+    assert "bare_newline" in read(b"Subject: x\n\na\rb\n").defects
+
+
+def test_a_stray_line_ends_no_header() -> None:
+    parsed = read(b"From: a@b.example\nthis is no field\nMessage-ID: <1@b.example>\n\nwords\n")
+    assert parsed.message_id == "<1@b.example>"
+    assert parsed.text == "words\n"
+    assert "header_line_damaged" in parsed.defects
+
+
+DATES = {
+    "a date": ("Mon, 30 Nov 2026 10:00:00 +0200", "2026-11-30T08:00:00.000000Z"),
+    "A13 empty": ("", None),
+    "A13 garbage": ("yesterday, I think", None),
+    "A13 no such hour": ("Mon, 30 Nov 2026 99:00:00 +0200", None),
+    "A13 no such zone": ("Mon, 30 Nov 2026 10:00:00 +9999999999", None),
+    "A13 in the future": ("Mon, 30 Nov 2099 10:00:00 GMT", "2099-11-30T10:00:00.000000Z"),
+    "A13 before all": ("Mon, 30 Nov 1926 10:00:00 GMT", None),
+}
+
+
+@pytest.mark.parametrize("case", DATES)
+def test_a_date_is_read_or_none(case: str) -> None:
+    value, date = DATES[case]
+    parsed = read(f"Date: {value}\n\nwords\n")
+    assert parsed.date == date
+    assert ("date_unreadable" in parsed.defects) == (date is None)
+
+
+SENDERS = {
+    "one": (
+        "From: Alice <alice@Customer.Example>",
+        Person("Alice", "alice@customer.example"),
+        False,
+    ),
+    "none": ("Subject: x", None, True),
+    "A16 two people": ("From: a@x.example, b@y.example", Person("", "a@x.example"), True),
+    "A16 two fields": ("From: a@x.example\nFrom: b@y.example", Person("", "a@x.example"), True),
+    "an encoded name": (
+        "From: =?utf-8?q?Ali=C3=A7e?= <a@x.example>",
+        Person("Aliçe", "a@x.example"),
+        False,
+    ),
+    "an encoded comma": (
+        "From: =?utf-8?q?Doe=2C_A?= <a@x.example>",
+        Person("Doe, A", "a@x.example"),
+        False,
+    ),
+    "a quoted name": (
+        'From: "Doe, \\"A\\"" <a@x.example>',
+        Person('Doe, "A"', "a@x.example"),
+        False,
+    ),
+    "a comment": ("From: a@x.example (Alice)", Person("Alice", "a@x.example"), False),
+    "A1 a parenthesis": (
+        "From: alice@x.example)bob@y.example",
+        Person("alice@x.example)bob@y.example", ""),
+        True,
+    ),
+    "A1 an address for a name": (
+        'From: "ceo@bank.example" <evil@y.example>',
+        Person("ceo@bank.example", "evil@y.example"),
+        False,
+    ),
+    "a route": ("From: <@a.example,@b.example:c@d.example>", Person("", "c@d.example"), False),
+    "A28 international": (
+        "From: Пётр <пётр@пример.example>",
+        Person("Пётр", "пётр@пример.example"),
+        False,
+    ),
+    "raw octets": (b"From: J\xfcrgen <j@x.example>", Person("Jürgen", "j@x.example"), False),
+    "no address": ("From: nobody at all", Person("nobody at all", ""), True),
+    "a bidi trick": ("From: a\u202eb <a@x.example>", Person("a b", "a@x.example"), False),
+}
+
+
+@pytest.mark.parametrize("case", SENDERS)
+def test_the_sender_is_one_person_or_ambiguous(case: str) -> None:
+    field, sender, is_ambiguous = SENDERS[case]
+    octets = field if isinstance(field, bytes) else field.encode()
+    parsed = read(octets + b"\n\nwords\n")
+    assert parsed.sender == sender
+    assert parsed.is_sender_ambiguous is is_ambiguous
+
+
+RECIPIENTS = {
+    "A14 an empty place": (", a@x.example", ("a@x.example",)),
+    "A14 undisclosed": ("undisclosed recipients: ;", ()),
+    "A14 a group": (
+        "friends: a@x.example, B <b@x.example>;, c@x.example",
+        ("a@x.example", "b@x.example", "c@x.example"),
+    ),
+    "A14 folded": ("a@x.example,\n\tb@x.example", ("a@x.example", "b@x.example")),
+    "semicolons": ("a@x.example; b@x.example", ("a@x.example", "b@x.example")),
+}
+
+
+@pytest.mark.parametrize("case", RECIPIENTS)
+def test_recipients_are_read_however_they_are_written(case: str) -> None:
+    field, addresses = RECIPIENTS[case]
+    assert read(f"To: {field}\n\nwords\n").header_recipients == addresses
+
+
+def test_forwarders_leave_the_address_they_served() -> None:
+    parsed = read(
+        "Delivered-To: r-token@reply.example.com\nX-Original-To: <b@x.example>\nX-Forwarded-To: c@x.example\n\nwords\n"
+    )
+    assert parsed.forwarded_for == ("r-token@reply.example.com", "b@x.example", "c@x.example")
+
+
+IDS = {
+    "A22 no end": ("<a@[b", ()),
+    "A22 a bracket": ("<", ()),
+    "A22 empty": ("", ()),
+    "A22 nothing in it": ("<>", ()),
+    "E05 commas": ("<a@x.example>,<b@x.example>", ("<a@x.example>", "<b@x.example>")),
+    "E05 one of them broken": (
+        "<a@x.example> <invalid. <b@x.example>",
+        ("<a@x.example>", "<b@x.example>"),
+    ),
+    "folded": ("<a@x.example>\n\t<b@x.example>", ("<a@x.example>", "<b@x.example>")),
+    "folded within": ("<a\n @x.example>", ("<a@x.example>",)),
+    "E02 encoded": (
+        "=?utf-8?q?=3Ca=40x=2Eexample=3E?=\n =?utf-8?q?_=3Cb=40x=2Eexample=3E?=",
+        ("<a@x.example>", "<b@x.example>"),
+    ),
+    "no brackets": ("a@x.example", ("<a@x.example>",)),
+    "a sentence": ("Your message of Monday to a@x.example", ()),
+    "A28 international": ("<ä@пример.example>", ("<ä@пример.example>",)),
+    "E08 twice": ("<a@x.example> <a@x.example>", ("<a@x.example>",)),
+    "by the hundred": (
+        "\n ".join(f"<{at}@x.example>" for at in range(400)),
+        tuple(f"<{at}@x.example>" for at in [*range(20), *range(220, 400)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IDS)
+def test_ids_are_read_and_broken_ones_skipped(case: str) -> None:
+    field, ids = IDS[case]
+    assert read(f"References: {field}\n\nwords\n").references == ids
+
+
+def test_all_in_reply_to_fields_count() -> None:
+    parsed = read("In-Reply-To: <a@x.example>\nIn-Reply-To: <b@x.example>\n\nwords\n")
+    assert parsed.in_reply_to == ("<a@x.example>", "<b@x.example>")
+
+
+SUBJECTS = {
+    "encoded": ("=?utf-8?b?R3LDvMOfZQ==?=", "Grüße"),
+    "two words": ("=?utf-8?q?a?=\n =?utf-8?q?b?= c", "ab c"),
+    "two charsets": ("=?utf-8?q?=C3=A4?= =?iso-8859-1?q?=E4?=", "ää"),
+    "split between words": ("=?utf-8?q?=C3?= =?utf-8?q?=A4?=", "ä"),
+    "a language": ("=?utf-8*de?q?=C3=A4?=", "ä"),
+    "A07 a broken charset": ("=?_iso-2022-jp$esc?B?GyRC?=", "=?_iso-2022-jp$esc?B?GyRC?="),
+    "A2 an injection": ("=?utf-8?q?evil=0D=0AX-Inj:_1?=", "evil X-Inj: 1"),
+    "A28 raw UTF-8": ("Grüße", "Grüße"),
+    "folded": ("one\n two", "one two"),
+    "too long": ("a" * 3000, "a" * 1000),
+}
+
+
+@pytest.mark.parametrize("case", SUBJECTS)
+def test_a_subject_is_one_harmless_line(case: str) -> None:
+    field, subject = SUBJECTS[case]
+    assert read(f"Subject: {field}\n\nwords\n").subject == subject
+
+
+def test_an_undecodable_subject_is_told() -> None:
+    assert "encoded_word_damaged" in read("Subject: =?x-no-such?q?caf=E9?=\n\nwords\n").defects
+
+
+NAMES = {
+    "plain": ('attachment; filename="report.pdf"', "report.pdf"),
+    "A23 RFC 2231": ("attachment; filename*=utf-8''%E3%83%86%E3%82%B9%E3%83%88.txt", "テスト.txt"),
+    "A23 continued": ("attachment; filename*0*=utf-8''%E3%83%86; filename*1=\"x.txt\"", "テx.txt"),
+    "A23 RFC 2047": ('attachment; filename="=?utf-8?b?44OG44K544OILnR4dA==?="', "テスト.txt"),
+    "A23 raw UTF-8": ('attachment; filename="テスト.txt"', "テスト.txt"),
+    "A25 absolute": ('attachment; filename="/etc/passwd"', "passwd"),
+    "A25 above": ('attachment; filename="../static/index.html"', "index.html"),
+    "A25 Windows": ('attachment; filename="C:\\\\Windows\\\\System32\\\\sam"', "sam"),
+    "A25 encoded slashes": (
+        "attachment; filename*=utf-8''..%2f..%2fx%0d%0aX:%20y.txt",
+        "xX: y.txt",
+    ),
+    "A25 NUL": ("attachment; filename*=utf-8''a%00b.txt", "ab.txt"),
+    "A25 a dot": ('attachment; filename="."', "attachment"),
+    "A25 two dots": ('attachment; filename=".."', "attachment"),
+    "none": ("attachment", "attachment"),
+    "too long": (f'attachment; filename="{"x" * 400}.txt"', "x" * 146 + ".txt"),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_an_attachment_lies_under_its_digest_with_a_harmless_name(
+    case: str, tmp_path: Path
+) -> None:
+    field, name = NAMES[case]
+    parsed = read(
+        "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwords\n--b\nContent-Type: application/pdf\n"
+        f"Content-Disposition: {field}\nContent-Transfer-Encoding: base64\n\nYWJjZGU=\n--b--\n",
+        directory=tmp_path,
+    )
+    (one,) = parsed.attachments
+    assert one.filename == name
+    assert (one.size_bytes, one.content_type, one.is_inline) == (5, "application/pdf", False)
+    assert one.sha256 == hashlib.sha256(b"abcde").hexdigest()
+    assert [path.name for path in tmp_path.iterdir()] == [one.sha256]
+    assert (tmp_path / one.sha256).read_bytes() == b"abcde"
+
+
+def test_a_forwarded_message_is_an_attachment(tmp_path: Path) -> None:
+    parsed = read(
+        "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nsee below\n--b\nContent-Type: message/rfc822\n\n"
+        "Content-Type: multipart/mixed; boundary=c\n\n--c\n\nnot for the text\n--c--\n--b--\n",
+        directory=tmp_path,
+    )
+    assert parsed.text == "see below"
+    assert [(one.filename, one.content_type) for one in parsed.attachments] == [
+        ("message.eml", "message/rfc822")
+    ]
+
+
+def test_one_bad_part_never_loses_the_others(tmp_path: Path) -> None:
+    parsed = read(
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=x-no\n\ncaf\xe9\n"
+        b"--b\nContent-Type: application/pdf\nContent-Transfer-Encoding: base64\n\n!!!=A\xff\n--b\n\nwords\n--b--\n",
+        directory=tmp_path,
+    )
+    assert parsed.text == "café\nwords"
+    assert len(parsed.attachments) == 1
+    assert {"base64_damaged", "charset_guessed"} <= set(parsed.defects)
+
+
+def test_a_long_text_is_shown_in_part_and_kept_whole(tmp_path: Path) -> None:
+    words = "words that count ä\n" * 20_000
+    parsed = read(f"Content-Type: text/plain; charset=utf-8\n\n{words}", directory=tmp_path)
+    assert len(parsed.text.encode()) <= TEXT_MOST
+    assert words.startswith(parsed.text)
+    assert parsed.text_file is not None
+    assert (tmp_path / parsed.text_file.sha256).read_text("utf-8") == words
+
+
+def test_the_html_is_kept_as_it_came(tmp_path: Path) -> None:
+    parsed = read(
+        "Content-Type: text/html; charset=iso-8859-1\n\n<p>gr\xfcn</p>\n".encode("latin1"),
+        directory=tmp_path,
+    )
+    assert parsed.text == "grün\n"
+    assert parsed.html_file is not None
+    assert (tmp_path / parsed.html_file.sha256).read_text("utf-8") == "<p>grün</p>\n"
+    assert parsed.attachments == ()
+
+
+def test_a_mail_that_comes_again_has_the_same_digest() -> None:
+    once = "From: a@x.example\nSubject: s\nDate: d\nMessage-ID: <1@x.example>\n\nwords\n"
+    first = read(once)
+    assert (
+        read(f"Received: by mx.example\nDelivered-To: b@x.example\n{once}").dedupe == first.dedupe
+    )
+    for other in ("Subject: s", "a@x.example", "<1@x.example>", "words"):
+        assert read(once.replace(other, f"{other}2")).dedupe != first.dedupe
+
+
+def test_our_own_mail_is_known_by_its_delivery() -> None:
+    parsed = read("X-Postroom-Delivery: dlv_0000000000001\nThread-Index: AdEx\n\nwords\n")
+    assert parsed.own_delivery == "dlv_0000000000001"
+    assert parsed.thread_index == "AdEx"
+
+
+WITHOUT_WORDS = {
+    "nested multiparts",
+    "nested messages",
+    "a header without end",
+    "blanks after a boundary",
+}
+WHOLE = {
+    "nested messages", "parentheses in To", "an open quote in To", "a broken id", "a bracket for an id", "raw octets",
+    "an unknown charset", "blanks after a boundary", "near boundaries", "twenty-four MiB of base64", "ten MiB of text",
+    "ten MiB of empty lines", "ten MiB of octets", "quoted lines", "On a a a", "open tags", "open comments",
+    "p without end", "links", "nul",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_read_as_far_as_is_safe(name: str, tmp_path: Path) -> None:
+    raw = BOMBS[name]()
+    parsed = read(raw, directory=tmp_path)
+    assert ("words that count" in parsed.text) is (name not in WITHOUT_WORDS)
+    assert parsed.parse is (Parse.COMPLETE if name in WHOLE else Parse.LIMITED)
+    assert parsed.defects or name in WHOLE
+    assert describe_unread(raw, "").parse is Parse.FAILED
+
+
+TREES = st.recursive(
+    st.sampled_from(["plain", "html", "file", "message"]),
+    lambda inner: st.tuples(st.sampled_from(["mixed", "alternative", "related"]), st.lists(inner, min_size=1, max_size=4)),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def composed(tree: str | tuple[str, list]) -> Message:
+    """A message as the standard library writes it."""
+    match tree:
+        case "plain" | "html":
+            return MIMEText("words that count\n> and are quoted\n", tree)
+        case "file":
+            return MIMEApplication(bytes(range(256)), Name="a.bin")
+        case "message":
+            return MIMEMessage(MIMEText("not for the text\n"))
+        case (kind, parts):
+            return MIMEMultipart(kind, _subparts=[composed(one) for one in parts])
+    raise AssertionError
+
+
+@given(TREES)
+def test_an_honest_message_has_the_parts_that_the_standard_library_sees(
+    tree: str | tuple[str, list],
+) -> None:
+    raw = composed(tree).as_bytes(policy=SMTP)
+    ours = read_parts(raw)
+    theirs = [
+        one
+        for one in email.message_from_bytes(raw).walk()
+        if one.get_content_maintype() != "multipart"
+    ]
+    theirs = [
+        one
+        for at, one in enumerate(theirs)
+        if at == 0 or theirs[at - 1].get_content_type() != "message/rfc822"
+    ]
+    assert [one.type.value for one in ours.leaves] == [one.get_content_type() for one in theirs]
+    for mine, their in zip(ours.leaves, theirs, strict=True):
+        if not their.is_multipart():
+            assert read_content(raw, mine, set()) == their.get_payload(decode=True)
+    assert not ours.defects

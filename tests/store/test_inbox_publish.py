@@ -1,0 +1,444 @@
+"""What a received mail leaves in the store: one event however often it comes, facts, and what is pending for whom."""
+
+import hashlib
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
+from postroom.core.inmail import AutomationKind, Parse
+from postroom.core.instant import Instant, micros
+from postroom.core.token import TokenKind, TokenStatus
+from postroom.ports.arriving import ArrivalRecipient, Doubled, Published, RawFile
+from postroom.ports.changes import EventPublished, MailReceived
+from postroom.ports.errors import StorageFull, StoreUnavailable
+from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.arrivals import (
+    ALICE,
+    SUPPORT,
+    PostOffice,
+    arrival,
+    block,
+    in_mail,
+    report_mail,
+    stored,
+    token_of,
+)
+from support.desk_store import Told
+from support.store_host import NOON, outbox_in, rows_in
+
+
+BOUNCE = TokenKind.BOUNCE
+FILE = hashlib.sha256(b"some file").hexdigest()
+LARGE = hashlib.sha256(b"large").hexdigest()
+
+
+@pytest.fixture
+async def office(tmp_path: Path) -> AsyncIterator[PostOffice]:
+    async with outbox_in(tmp_path, spool=frozenset({FILE, LARGE})) as outbox:
+        yield PostOffice(outbox)
+
+
+async def sql(office: PostOffice, statement: str, *values: object) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(statement, values)
+        return UnitResult(None)
+
+    await office.outbox.database.write(unit, lane=WriteLane.REST)
+
+
+async def consumer(
+    office: PostOffice, name: str, *types: str, from_seq: int = 0, is_asked: bool = False
+) -> None:
+    await sql(office, "INSERT INTO consumer (name, created_at) VALUES (?, 0)", name)
+    for one in types:
+        row = (name, one, from_seq, is_asked)
+        await sql(office, "INSERT INTO consumer_type VALUES (?, ?, ?, ?)", *row)
+
+
+def pending(tmp_path: Path) -> list[tuple[object, ...]]:
+    return rows_in(tmp_path, "SELECT consumer, seq, thread FROM pending ORDER BY consumer, seq")
+
+
+def thread_of(done: Any) -> int:
+    thread: int = done.deliveries[0].thread_number
+    return thread
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_mail_that_comes_again_is_the_same_event_with_all_its_addresses(
+    office: PostOffice,
+) -> None:
+    mail = in_mail()
+    first = await office.published(mail)
+    again = await office.doubled(mail, recipients=("Support+x@example.com", "support@EXAMPLE.com"))
+    assert again["seq"] == first["seq"]
+    assert again["envelope"]["to"] == [SUPPORT, "Support+x@example.com"]
+    assert {**again, "envelope": 0} == {**first, "envelope": 0}
+    assert again["thread"]["version"] == 1
+    assert len(await office.events()) == 1
+
+
+async def test_after_seven_days_it_is_another_mail(office: PostOffice) -> None:
+    mail = in_mail()
+    await office.published(mail)
+    week = micros(timedelta(days=7))
+    await office.doubled(mail, at=Instant(NOON + week))
+    await office.published(mail, at=Instant(NOON + week + 1))
+    await office.doubled(mail, at=Instant(NOON + 2 * week))
+
+
+async def test_in_another_mailbox_it_is_an_event_of_its_own(office: PostOffice) -> None:
+    mail = in_mail()
+    received = await office.receive()
+    first = await office.published(mail, received=received, is_last=False)
+    second = await office.published(mail, received=received, mailbox_id="sales")
+    assert first["thread"]["id"] != second["thread"]["id"]
+
+
+async def test_a_copy_to_another_threads_token_is_one_more_event_there(
+    office: PostOffice,
+) -> None:
+    one, two = await office.sent(), await office.sent()
+    tokens = [token_of(job.deliveries[0].number) for job in (one, two)]
+    mail = in_mail(subject="To both of you")
+    first = await office.published(mail, tokens[0])
+    copy = await office.published(mail, tokens[1])
+    assert copy["same_message_as"] == encode_id(Kind.EVENT, first["seq"])
+    assert copy["thread"]["id"] == encode_id(Kind.THREAD, thread_of(two))
+    assert copy["thread"]["version"] == 1
+    assert "same_message_as" not in first
+    assert (await office.doubled(mail, tokens[1]))["seq"] == copy["seq"]
+    assert (await office.doubled(mail, tokens[0]))["seq"] == first["seq"]
+    assert (await office.doubled(mail))["seq"] == first["seq"]
+
+
+async def test_two_tokens_in_one_envelope_are_as_two_copies(office: PostOffice) -> None:
+    one, two = await office.sent(), await office.sent()
+    tokens = [token_of(job.deliveries[0].number) for job in (one, two)]
+    await office.published(in_mail(subject="To both of you"), *tokens)
+    first, copy = await office.events("reply.received")
+    assert copy["same_message_as"] == encode_id(Kind.EVENT, first["seq"])
+    assert [each["thread"]["version"] for each in (first, copy)] == [1, 1]
+
+
+async def test_two_tokens_of_one_thread_are_one_event_and_the_valid_one_counts(
+    office: PostOffice,
+) -> None:
+    done = await office.sent("carol@customer.example", ALICE)
+    carol, alice = (one.number for one in done.deliveries)
+    event = await office.published(
+        in_mail(), token_of(carol, status=TokenStatus.EXPIRED), token_of(alice)
+    )
+    assert event["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, alice)
+    assert len(await office.events("reply.received")) == 1
+
+
+async def test_what_was_published_before_a_crash_is_not_published_again(
+    office: PostOffice,
+) -> None:
+    received = await office.receive()
+    first = await office.published(in_mail(), received=received, is_last=False)
+    understood_otherwise = in_mail(parse=Parse.FAILED, text="", new_text="")
+    again = await office.doubled(understood_otherwise, received=received)
+    assert again == first
+    assert await office.outbox.inbox.find_received(0, 9) == ()
+
+
+# -- who is told -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_event_is_pending_for_who_has_its_type(office: PostOffice, tmp_path: Path) -> None:
+    await consumer(office, "agent", "reply.received", "message.received")
+    await consumer(office, "curious", "auto_reply.received")
+    await consumer(office, "late", "message.received", from_seq=1)
+    told = Told()
+    office.outbox.database.watch(told)
+    await office.published(in_mail(subject="One"))
+    await office.published(in_mail(subject="Two", automation=AutomationKind.AUTO_REPLY))
+    assert pending(tmp_path) == [("agent", 1, 1), ("curious", 2, 2)]
+    assert told.changes == [
+        MailReceived(1),
+        EventPublished(1, "support", 1, "message.received", ("agent",)),
+        MailReceived(2),
+        EventPublished(2, "support", 2, "auto_reply.received", ("curious",)),
+    ]
+
+
+async def test_what_becomes_of_a_delivery_is_pending_too(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    await consumer(office, "agent", "delivery.failed", "delivery.uncertain")
+    await office.sent()
+    await office.sent(state=DeliveryState.FAILED)
+    assert [(name, seq) for name, seq, _ in pending(tmp_path)] == [("agent", 2)]
+    assert await office.outbox.reader.find_events(2, 9) == ()
+
+
+async def test_new_mail_that_is_not_wanted_is_kept_and_wakes_only_who_asked_for_it(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    await consumer(office, "agent", "message.received")
+    await consumer(office, "asked", "message.received", is_asked=True)
+    event = await office.published(in_mail(subject="Buy!"), accepts_new=False)
+    assert (event["type"], event["accepted"]) == ("message.received", False)
+    assert [name for name, _, _ in pending(tmp_path)] == ["asked"]
+    done = await office.sent()
+    token = token_of(done.deliveries[0].number)
+    known = await office.published(in_mail(), token, accepts_new=False)
+    assert "accepted" not in known
+
+
+# -- reports -----------------------------------------------------------------------------------------------------------
+
+REPORTS: dict[str, Any] = {
+    "failed": (("failed", "5.1.1"), "delivery.bounced", "bounced"),
+    "delayed": (("delayed", "4.4.1"), "delivery.delayed", "delayed"),
+    "delivered": (("delivered", "2.0.0"), "delivery.confirmed", "delivered"),
+    "expanded": (("expanded", "2.0.0"), "delivery.confirmed", "delivered"),
+    "relayed": (("relayed", "2.0.0"), "delivery.confirmed", "none"),
+    "gave up on a full mailbox": (("failed", "4.2.2"), "delivery.bounced", "bounced"),
+    "delayed, with a permanent status": (("delayed", "5.0.0"), "delivery.delayed", "delayed"),
+    "status alone": ((None, "5.7.1"), "delivery.bounced", "bounced"),
+    "complained": (("complained", None), "complaint.received", "complained"),
+    "nothing": ((None, None), "auto_reply.received", "none"),
+}
+
+
+@pytest.mark.parametrize(("said", "kind", "feedback"), REPORTS.values(), ids=REPORTS.keys())
+async def test_a_report_to_the_return_path_is_a_fact_on_its_delivery(
+    office: PostOffice, said: tuple[str | None, str | None], kind: str, feedback: str
+) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    mail = report_mail(block("whoever@elsewhere.example", *said))
+    event = await office.published(mail, token_of(number, BOUNCE))
+    assert event["type"] == kind
+    assert event["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, number)
+    assert event["thread"]["id"] == encode_id(Kind.THREAD, thread_of(done))
+    assert (event["thread"]["version"], event["thread"]["matched_by"]) == (0, "return_path")
+    assert event["delivery_report"]["verified"] is True
+    assert (event["delivery_report"]["action"], event["delivery_report"]["status"]) == said
+    found = await office.outbox.reader.find_delivery(number)
+    assert found is not None
+    assert (found.feedback, found.state) == (feedback, DeliveryState.SENT)
+
+
+UNPROVEN: dict[str, Any] = {
+    "its own recipient": (ALICE.upper(), True),
+    "somebody else": ("bob@customer.example", False),
+    "nobody": (None, False),
+}
+
+
+@pytest.mark.parametrize(("recipient", "is_known"), UNPROVEN.values(), ids=UNPROVEN.keys())
+async def test_a_report_without_token_is_believed_by_message_id_and_own_recipient_together(
+    office: PostOffice, recipient: str | None, *, is_known: bool
+) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    found = await office.outbox.reader.find_delivery(number)
+    assert found is not None
+    mail = report_mail(block(recipient, "failed", "5.1.1"), original=found.message_id)
+    event = await office.published(mail)
+    assert event["type"] == "delivery.bounced"
+    assert event["delivery_report"]["verified"] is is_known
+    assert event["thread"]["id"] == encode_id(Kind.THREAD, thread_of(done))
+    assert await office.feedback(number) == ("bounced" if is_known else "none")
+
+
+async def test_a_report_that_names_nothing_of_ours_changes_nothing(office: PostOffice) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    for mail, tokens in (
+        (report_mail(block(ALICE, "failed"), original="<x@elsewhere.example>"), ()),
+        (report_mail(block(ALICE, "failed")), (token_of(number),)),  # a reply's token
+    ):
+        event = await office.published(mail, *tokens)
+        assert event["delivery_report"]["verified"] is False
+        assert event["type"] == "delivery.bounced"
+    assert await office.feedback(number) == "none"
+
+
+async def test_a_report_about_two_recipients_is_an_event_for_each(office: PostOffice) -> None:
+    done = await office.sent(ALICE, "bob@customer.example")
+    alice, bob = (one.number for one in done.deliveries)
+    found = await office.outbox.reader.find_delivery(alice)
+    assert found is not None
+    mail = report_mail(
+        block(ALICE, "failed", "5.1.1"),
+        block("bob@customer.example", "delayed", "4.4.1"),
+        block("eve@customer.example", "failed", "5.1.1"),
+        original=found.message_id,
+    )
+    await office.published(mail)
+    (bounced,) = await office.events("delivery.bounced")
+    (delayed,) = await office.events("delivery.delayed")
+    assert bounced["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, alice)
+    assert delayed["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, bob)
+    assert [await office.feedback(one) for one in (alice, bob)] == ["bounced", "delayed"]
+    await office.doubled(mail)
+
+
+STRENGTHS: dict[str, Any] = {
+    "delayed, then delivered": (["delayed", "delivered"], "delivered"),
+    "delivered, then delayed": (["delivered", "delayed"], "delivered"),
+    "delivered, then bounced": (["delivered", "failed"], "bounced"),
+    "bounced, then delivered": (["failed", "delivered"], "bounced"),
+    "bounced, then answered": (["failed", "reply"], "replied"),
+    "answered, then bounced": (["reply", "failed"], "replied"),
+    "answered, then complained": (["reply", "complained"], "complained"),
+    "complained, then answered": (["complained", "reply"], "complained"),
+    "bounced, then out of office": (["failed", "auto"], "bounced"),
+}
+
+
+@pytest.mark.parametrize(("said", "feedback"), STRENGTHS.values(), ids=STRENGTHS.keys())
+async def test_a_stronger_fact_is_never_taken_back(
+    office: PostOffice, said: list[str], feedback: str
+) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    for one in said:
+        if one == "reply":
+            await office.published(in_mail(), token_of(number))
+        elif one == "auto":
+            mail = in_mail(automation=AutomationKind.AUTO_REPLY, subject="Away")
+            await office.published(mail, token_of(number))
+        else:
+            await office.published(report_mail(block(ALICE, one)), token_of(number, BOUNCE))
+    assert await office.feedback(number) == feedback
+
+
+async def test_a_bounce_of_a_delivery_that_retention_took_is_still_an_event(
+    office: PostOffice,
+) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    await sql(
+        office,
+        """INSERT INTO delivery_tombstone SELECT number, job, mailbox_id, thread, x'00', message_id, state
+           FROM delivery""",
+    )
+    await sql(office, "DELETE FROM history")
+    await sql(office, "DELETE FROM delivery")
+    event = await office.published(report_mail(block(ALICE, "failed")), token_of(number, BOUNCE))
+    assert event["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, number)
+
+
+# -- receipt and files -------------------------------------------------------------------------------------------------
+
+
+async def test_what_was_received_is_there_until_it_is_published(office: PostOffice) -> None:
+    done = await office.sent()
+    token = token_of(done.deliveries[0].number)
+    first, second = await office.receive(token), await office.receive(sender="")
+    assert await office.outbox.inbox.find_received(0, 9) == (first, second)
+    assert await office.outbox.inbox.find_received(first.number, 9) == (second,)
+    assert await office.outbox.inbox.find_received(0, 1) == (first,)
+    asked = office.outbox.conversations.is_inbound_pending
+    assert await asked(thread_of(done))
+    await office.publish(in_mail(), token, received=first, is_last=False)
+    assert await asked(thread_of(done))
+    await office.publish(in_mail(), token, received=first, mailbox_id="sales")
+    assert not await asked(thread_of(done))
+    assert await office.outbox.inbox.find_received(0, 9) == (second,)
+
+
+async def test_an_expired_token_holds_nobody_back(office: PostOffice) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    await office.receive(token_of(number, status=TokenStatus.EXPIRED))
+    await office.receive(token_of(number + 1))
+    foreign = ArrivalRecipient("r@reply.example.com", "sales", token_of(number))
+    await office.outbox.inbox.receive(arrival(foreign))
+    assert not await office.outbox.conversations.is_inbound_pending(thread_of(done))
+
+
+async def test_the_raw_bytes_of_an_event_are_kept(office: PostOffice) -> None:
+    small = await office.published(in_mail(subject="a"))
+    large = await office.receive(raw=RawFile(LARGE, 100_000))
+    event = await office.published(in_mail(subject="b"), received=large)
+    done = await office.sent()
+    (sent,) = await office.events("delivery.sent")
+    find = office.outbox.conversations.find_event_raw
+    assert await find(small["seq"]) == b"Subject: Hi\r\n\r\nYes.\r\n"
+    assert await find(event["seq"]) == RawFile(LARGE, 100_000)
+    assert await find(sent["seq"]) is None
+    assert await find(done.number + 99) is None
+
+
+async def test_attachments_have_references_like_uploads(office: PostOffice, tmp_path: Path) -> None:
+    event = await office.published(
+        in_mail(),
+        attachments=(stored(FILE, "att_1"), stored(FILE, "att_2")),
+        html_ref=stored(FILE, "att_3"),
+    )
+    assert [one["ref"] for one in event["message"]["attachments"]] == ["att_1", "att_2"]
+    assert (event["message"]["html_ref"], event["message"]["text_ref"]) == ("att_3", None)
+    found = await office.outbox.reader.find_staged("att_2")
+    assert found is not None
+    assert (found.sha256, found.filename) == (FILE, "a.pdf")
+    assert rows_in(tmp_path, "SELECT refs FROM spool_file") == [(3,)]
+    await office.doubled(in_mail(), attachments=(stored(FILE, "att_4"),))
+    assert await office.outbox.reader.find_staged("att_4") is None
+
+
+async def test_a_file_that_is_just_being_removed_must_be_brought_again(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    gone = "ee" * 32
+    with pytest.raises(StoreUnavailable):
+        await office.receive(raw=RawFile(gone, 100_000))
+    with pytest.raises(StoreUnavailable):
+        await office.publish(in_mail(), attachments=(stored(gone),))
+    assert rows_in(tmp_path, "SELECT count(*) FROM event") == [(0,)]
+    assert len(await office.outbox.inbox.find_received(0, 9)) == 1
+
+
+async def test_nothing_is_taken_in_when_the_disk_is_nearly_full(tmp_path: Path) -> None:
+    async with outbox_in(tmp_path, free=lambda directory: 1000) as outbox:
+        with pytest.raises(StorageFull):
+            await outbox.inbox.receive(arrival())
+
+
+async def test_a_thread_is_told_with_our_deliveries_and_what_came(office: PostOffice) -> None:
+    done = await office.sent(conversation_id="c", metadata=(("run", "7"),))
+    number = done.deliveries[0].number
+    await office.published(in_mail(), token_of(number))
+    again = await office.sent(thread_number=thread_of(done))
+    found = await office.outbox.conversations.find_thread(thread_of(done), 10)
+    assert found is not None
+    assert [one.number for one in found.deliveries] == [number, again.deliveries[0].number]
+    assert [one.type for one in found.events] == [
+        "delivery.sent",
+        "reply.received",
+        "delivery.sent",
+    ]
+    assert (found.version, found.conversation_id, found.metadata) == (1, "c", {"run": "7"})
+    assert found.is_whole
+    part = await office.outbox.conversations.find_thread(thread_of(done), 1)
+    assert part is not None
+    assert part.deliveries == found.deliveries[1:]
+    assert part.events == found.events[2:]
+    assert not part.is_whole
+    assert await office.outbox.conversations.find_thread(99, 1) is None
+
+
+async def test_what_the_encoder_can_not_write_is_told_and_nothing_is_stored(
+    office: PostOffice,
+) -> None:
+    mail = replace(in_mail(), text="\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        await office.publish(mail)
+    assert len(await office.outbox.inbox.find_received(0, 9)) == 1
+    assert isinstance(await office.publish(in_mail()), Published)
+    assert isinstance(await office.publish(in_mail()), Doubled)

@@ -1,0 +1,33 @@
+"""Small messages of our own, written as text, and how they are read."""
+
+from pathlib import Path
+
+from postroom.core.inmail import InMail
+from postroom.inbound.reading import read_mail
+
+
+ALICE = "alice@customer.example"
+DIRECTORY = Path("/nowhere")  # for messages without files
+
+
+def mail(text: str | bytes) -> bytes:
+    """The message with CRLF line ends; text goes as UTF-8."""
+    octets = text if isinstance(text, bytes) else text.encode()
+    return octets.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def read(text: str | bytes, sender: str = ALICE, directory: Path = DIRECTORY) -> InMail:
+    """What is understood of such a message."""
+    return read_mail(mail(text), sender, directory)
+
+
+def whole(parsed: InMail) -> str:
+    """The text, put together of what is new and what was removed."""
+    pieces = []
+    at = kept = 0
+    for one in parsed.removed:
+        size = one.start - at
+        pieces += [parsed.new_text[kept : kept + size], parsed.text[one.start : one.end]]
+        kept += size
+        at = one.end
+    return "".join([*pieces, parsed.new_text[kept:]])
