@@ -67,10 +67,12 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
-    return await tell(parts, result, value)
+    return await tell(parts, result, sender, value)
 
 
-async def tell(parts: Parts, result: SubmitResult, value: object) -> Answer | Refusal:
+async def tell(
+    parts: Parts, result: SubmitResult, sender: Sender, value: object
+) -> Answer | Refusal:
     """The answer that a result becomes; `value` is the job as it was sent.
 
     Raises: StoreError.
