@@ -4,6 +4,7 @@ Nothing that goes wrong leaves as anything but a problem (RFC 9457); what nobody
 answered 500 without a word of it.
 """
 
+import asyncio
 from functools import cache
 from typing import Any, Final
 
@@ -134,7 +135,18 @@ async def _stream(request: web.BaseRequest, content: Content) -> web.StreamRespo
     response.content_length = content.size_bytes
     await response.prepare(request)
     if request.method != "HEAD":
-        async for piece in content.pieces:
-            await response.write(piece)
+        stall_s = None if content.stall is None else content.stall.total_seconds()
+        try:
+            async for piece in content.pieces:
+                async with asyncio.timeout(stall_s):
+                    await response.write(piece)
+        except TimeoutError:
+            _hang_up(request)
+            return response
     await response.write_eof()
     return response
+
+
+def _hang_up(request: web.BaseRequest) -> None:
+    if request.transport is not None:
+        request.transport.abort()

@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from postroom.api.problems import TABLE, Code
-from postroom.api.requests import AttachmentRef, DeliveryId, JobId
+from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, LeaseId, ThreadId
+from postroom.api.requests_leases import ConsumerName
 from postroom.api.routing import BASE, Route
 from postroom.api.shapes import Problem
 
@@ -36,6 +37,10 @@ _IDS: Final[dict[str, Any]] = {
     "deliveries": DeliveryId,
     "attachments": AttachmentRef,
     "mailboxes": str,
+    "leases": LeaseId,
+    "consumers": ConsumerName,
+    "events": EventId,
+    "threads": ThreadId,
 }
 _BYTES: Final = "application/octet-stream"
 _NO_CONTENT: Final = 204

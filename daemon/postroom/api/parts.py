@@ -8,8 +8,11 @@ from datetime import timedelta
 
 from postroom.api.tasks import Kept
 from postroom.core.mailbox import Mailbox
+from postroom.ports.accepting import AcceptResult, NewJob
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock
+from postroom.ports.inbox import Conversations
+from postroom.ports.leasing import Bells, Leases
 from postroom.ports.loop import Loop, Messages, Signals
 from postroom.ports.submitting import Submitter
 from postroom.ports.uploads import Uploads
@@ -19,6 +22,7 @@ from postroom.ports.uploads import Uploads
 class Bounds:
     """How much and how long: bytes of a body, of a batch, and the time in which a body must be here.
 
+    `ping`: how long a stream may be silent; `stall`: how long its reader may take nothing before it is hung up on.
     `linger`: how long bytes that nobody wants are read off after an answer, so that the client gets to read it.
     """
 
@@ -26,6 +30,8 @@ class Bounds:
     batch_bytes: int = 8 << 20
     body_time: timedelta = timedelta(seconds=60)
     linger: timedelta = timedelta(seconds=2)
+    ping: timedelta = timedelta(seconds=15)
+    stall: timedelta = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,16 @@ class Parts:
     """The parts. `stopping` is set by the server's drain. `principal` reads the peer's uid from a connection, None where it has none that counts.
 
     `on_fault` is told of every exception that nobody expected, with the call in which it happened;
-    `on_store_refused` of every time that the store said no.
+    `on_store_refused` of every time that the store said no; `on_accepted` of what the store made of a reply that came
+    with the completion of a lease.
     """
 
     submitter: Submitter
     reader: Reader
     admin: Admin
+    leases: Leases
+    bells: Bells
+    conversations: Conversations
     uploads: Uploads
     loop: Loop
     signals: Signals
@@ -49,6 +59,7 @@ class Parts:
     principal: Callable[[socket.socket], int | None]
     on_fault: Callable[[str, Exception], None]
     on_store_refused: Callable[[Exception], None]
+    on_accepted: Callable[[NewJob, AcceptResult], None]
     version: str
     bounds: Bounds = Bounds()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

@@ -40,6 +40,13 @@ Since = Annotated[
         examples=["24h", "2026-11-30T07:00:00Z"],
     ),
 ]
+Place = Annotated[
+    str,
+    Meta(
+        pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
+        examples=["4711", "evt_0000000000001"],
+    ),
+]
 Cursor = Annotated[str, Meta(pattern="^c[0-7][0-9a-v]{12}$", description="Opaque: `next_cursor`.")]
 Limit = Annotated[int, Meta(ge=1, le=500)]
 
@@ -86,23 +93,18 @@ class DeliveryQuery(Asked, frozen=True):
 
 
 class DeadQuery(Asked, frozen=True):
-    """Since when."""
+    """Since when. Each of the two lists has its own cursor: with one of them only that list goes on."""
 
     since: Since | None = None
     cursor: Cursor | None = None
+    events_cursor: Cursor | None = None
     limit: Limit = PAGE
 
 
 class EventQuery(Asked, frozen=True):
     """From where on: a seq or an event id."""
 
-    after: Annotated[
-        str,
-        Meta(
-            pattern="^([0-9]{1,19}|evt_[0-7][0-9a-v]{12})$",
-            examples=["4711", "evt_0000000000001"],
-        ),
-    ] = "0"
+    after: Place = "0"
     limit: Limit = PAGE
 
 

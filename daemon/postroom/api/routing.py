@@ -5,6 +5,7 @@ A path has at most one `{name}`, always its second segment: two dictionaries fin
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
 from aiohttp import web
@@ -57,12 +58,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes in pieces; `size_bytes` is None where nobody knows it before."""
+    """Bytes in pieces; `size_bytes` is None where nobody knows it before.
+
+    Who takes nothing for `stall` is hung up on; None = it may take as long as it likes.
+    """
 
     pieces: AsyncIterator[bytes]
     content_type: str
     size_bytes: int | None
     headers: Mapping[str, str]
+    stall: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

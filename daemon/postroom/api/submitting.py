@@ -17,7 +17,13 @@ from postroom.core.jobrequest import find_trace
 from postroom.core.status import job_status
 from postroom.core.words import shown
 from postroom.ports.desk import Actor
-from postroom.ports.submitting import Refused, Repeated, Submitted, SubmittedDelivery
+from postroom.ports.submitting import (
+    Refused,
+    Repeated,
+    SubmitResult,
+    Submitted,
+    SubmittedDelivery,
+)
 
 
 _ACCEPTED = 202
@@ -61,6 +67,16 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
+    return await tell(parts, result, sender, value)
+
+
+async def tell(
+    parts: Parts, result: SubmitResult, sender: Sender, value: object
+) -> Answer | Refusal:
+    """The answer that a result becomes; `value` is the job as it was sent.
+
+    Raises: StoreError.
+    """
     match result:
         case Submitted():
             job = _submitted(result)

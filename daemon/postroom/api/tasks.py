@@ -23,6 +23,10 @@ class Kept:
         self._group.create_task(_settle(work, answer))
         return await answer
 
+    def leave(self, work: Coroutine[object, object, None]) -> None:
+        """Run work that nobody waits for. What it raises ends the daemon: it answers for its own faults."""
+        self._group.create_task(work)
+
 
 async def _settle(work: Coroutine[object, object, T], answer: asyncio.Future[T]) -> None:
     try:

@@ -82,6 +82,9 @@ class LogEvent(StrEnum):
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
+    LISTENER_READY = "listener.ready"
+    MAIL_RECEIVED = "mail.received"
+    CLIENT_REFUSED = "client.refused"
 
 
 _ABOUT: Final = (
@@ -159,6 +162,21 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
     LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
+    LogEvent.LISTENER_READY: ("addresses", "has_tls"),
+    LogEvent.MAIL_RECEIVED: (
+        "number",
+        "mailbox_ids",
+        "recipients",
+        "tokens",
+        "sender_domain",
+        "client_ip",
+        "helo",
+        "is_tls",
+        "size_bytes",
+        "defects",
+        "took_s",
+    ),
+    LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {

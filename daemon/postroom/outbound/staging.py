@@ -130,8 +130,12 @@ class SpoolStaging:
 
     async def open_staged(self, staged: StagedRecord) -> AsyncIterator[bytes] | None:
         """Its bytes, in pieces; None when they are gone."""
+        return await self.open_file(staged.sha256)
+
+    async def open_file(self, sha256: str) -> AsyncIterator[bytes] | None:
+        """The bytes of a file of the spool by its hex digest; None when it is gone."""
         try:
-            file = await self._in_thread(_open, self._parts.spool.path(staged.sha256))
+            file = await self._in_thread(_open, self._parts.spool.path(sha256))
         except FileNotFoundError:
             return None
 

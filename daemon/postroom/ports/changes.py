@@ -68,6 +68,21 @@ class EventPublished:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadWaits:
+    """What is pending in this thread for this consumer can be leased again."""
+
+    consumer: str
+    thread_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimed:
+    """At this instant a lease expires or a delay ends."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class MailReceived:
     """A message came in and waits to be published."""
 
@@ -75,7 +90,15 @@ class MailReceived:
 
 
 Change = (
-    RowsWaiting | RowsGone | StateMoved | JobChanged | MailboxPaused | EventPublished | MailReceived
+    RowsWaiting
+    | RowsGone
+    | StateMoved
+    | JobChanged
+    | MailboxPaused
+    | EventPublished
+    | ThreadWaits
+    | LeaseTimed
+    | MailReceived
 )
 
 

@@ -1,12 +1,16 @@
 """Leases: one agent for each conversation and consumer (CONTRACT §4, §6.5)."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from postroom.core.eventtypes import EventType
 from postroom.core.instant import Instant
-from postroom.core.record import EventRecord
-from postroom.ports.accepting import AcceptResult, NewJob
+from postroom.core.job import LeaseClaim
+from postroom.core.record import EventRecord, Page
+from postroom.ports.accepting import AcceptResult, LeaseLost, NewJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,7 @@ class LeaseWish:
 
     consumer: str
     mailbox_ids: tuple[str, ...]
-    types: tuple[str, ...] | None
+    types: tuple[EventType, ...] | None
     max_threads: int
     max_events: int
     lease_s: float
@@ -25,7 +29,7 @@ class LeaseWish:
 
 @dataclass(frozen=True, slots=True)
 class ThreadView:
-    """A thread as a lease or event shows it."""
+    """A thread as a lease shows it."""
 
     number: int
     version: int
@@ -36,7 +40,10 @@ class ThreadView:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """An exclusive, expiring right. `has_more`: the thread has further pending events that did not fit."""
+    """An exclusive, expiring right. `has_more`: the thread has further pending events that did not fit.
+
+    `receive_count` says how many leases, this one among them, showed the first of its events.
+    """
 
     number: int
     fence: int
@@ -48,73 +55,118 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseLost:
-    """The lease is not live, or the fence is not its own."""
+class Release:
+    """How a lease is given back: not to be given out for `delay_s`, and whether that counts as a failure."""
+
+    delay_s: float
+    reason: str
+    is_failed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class AlreadyReplied:
-    """The event was answered by this job."""
+class NotShown:
+    """These events were to be acknowledged, and the lease does not show them. Nothing was done."""
 
-    seq: int
-    job_number: int
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStopped:
+    """The reply at this index could not be accepted, for this reason. Nothing was done."""
+
+    index: int
+    result: AcceptResult
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Acknowledged; the answer of each reply, in order. `is_repeat`: this is the result of the first call."""
+    """Acknowledged; the job of each reply, in order.
+
+    `results` is what became of each new reply; empty where `is_repeat`: this is what the first call did.
+    """
 
     acked: tuple[int, ...]
-    replies: tuple[AcceptResult, ...]
+    jobs: tuple[int, ...]
+    results: tuple[AcceptResult, ...]
     is_repeat: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedLease:
+class Released:
     """Given back."""
 
     is_repeat: bool
 
 
+CompleteResult = Completed | LeaseLost | NotShown | ReplyStopped
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerRecord:
-    """A consumer: its types, what waits for it, and how much of that is dead."""
+    """A consumer: its types, what waits for it, how much of that is dead, how many threads are leased."""
 
     name: str
     types: tuple[str, ...]
     created_at: Instant
     pending: int
     dead: int
+    leased: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadFor:
+    """For whom an event is dead, since when, and how many leases showed it."""
+
+    consumer: str
+    dead_at: Instant
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadEvent:
+    """An event that somebody could not handle."""
+
+    event: EventRecord
+    dead_for: tuple[DeadFor, ...]
 
 
 class Leases(Protocol):
-    """The lease protocol; every method that writes is one transaction."""
+    """The lease protocol; every method that writes is one transaction.
+
+    Methods raise StoreUnavailable, StorageFull or StoreBroken: then nothing was done.
+    """
 
     async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
-        """Leases on the threads that wait longest; empty when none waits."""
+        """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         ...
 
-    async def extend(
-        self, number: int, fence: int, lease_s: float, at: Instant
-    ) -> Lease | LeaseLost:
-        """Keep it longer; it now shows mail that came in meanwhile."""
+    async def extend(self, claim: LeaseClaim, lease_s: float, at: Instant) -> Lease | LeaseLost:
+        """Keep it for `lease_s` from now; it then shows what came in meanwhile."""
         ...
 
-    async def release(
-        self, number: int, fence: int, delay_s: float, reason: str, at: Instant, *, is_failed: bool
-    ) -> ReleasedLease | LeaseLost:
-        """Give it back, to be given out again after a delay."""
+    async def release(self, claim: LeaseClaim, back: Release, at: Instant) -> Released | LeaseLost:
+        """Give it back."""
+        ...
+
+    async def check(self, claim: LeaseClaim, at: Instant) -> Completed | LeaseLost | None:
+        """What `complete` did before with this lease, or that it can do nothing; None = it is live."""
         ...
 
     async def complete(
         self,
-        number: int,
-        fence: int,
+        claim: LeaseClaim,
         ack: Sequence[int] | None,
-        replies: Sequence[NewJob],
+        replies: Sequence[NewJob | int],
         at: Instant,
-    ) -> Completed | LeaseLost | AlreadyReplied:
-        """Acknowledge (`ack` None = all that was shown) and accept the replies, or nothing of both."""
+    ) -> CompleteResult:
+        """Acknowledge (`ack` None = all that was shown) and accept the replies, or nothing of both.
+
+        A number among the replies is that of a job which was accepted before.
+        """
+        ...
+
+    async def sweep(self, at: Instant) -> Instant | None:
+        """End what is due; when it is worth while to come again."""
         ...
 
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
@@ -122,15 +174,33 @@ class Leases(Protocol):
         ...
 
     async def make_consumer(
-        self, name: str, types: tuple[str, ...] | None, at: Instant, *, from_now: bool
+        self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
     ) -> ConsumerRecord:
         """Make it, or widen its types."""
         ...
 
-    async def drop_consumer(self, name: str) -> bool:
-        """Forget it and what waits for it; whether it was there."""
+    async def drop_consumer(self, name: str, at: Instant) -> bool:
+        """Forget it and what waits for it, and end its leases; whether it was there."""
         ...
 
-    async def retry_event(self, seq: int, consumer: str, at: Instant) -> bool:
-        """Make a dead event pending again."""
+    async def retry_event(self, seq: int, consumer: str) -> bool | None:
+        """Make a dead event pending again; False when it is not dead for this consumer, None when one of them is unknown."""
+        ...
+
+    async def find_dead_events(
+        self, since: Instant | None, cursor: int | None, limit: int
+    ) -> Page[DeadEvent]:
+        """Events that are dead for somebody, newest first; `since` is when they died."""
+        ...
+
+
+class Bells(Protocol):
+    """Who waits for a commit hears it: the event is set by each that matters; whoever waits clears it before looking."""
+
+    def hear_log(self) -> AbstractContextManager[asyncio.Event]:
+        """Rings when the log has grown."""
+        ...
+
+    def hear_consumer(self, name: str) -> AbstractContextManager[asyncio.Event]:
+        """Rings when something waits for this consumer."""
         ...

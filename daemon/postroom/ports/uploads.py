@@ -44,3 +44,7 @@ class Uploads(Protocol):
     async def open_staged(self, staged: StagedRecord) -> AsyncIterator[bytes] | None:
         """Its bytes, in pieces; None when they are gone."""
         ...
+
+    async def open_file(self, sha256: str) -> AsyncIterator[bytes] | None:
+        """The bytes of a file of the spool by its hex digest; None when it is gone."""
+        ...

@@ -120,6 +120,11 @@ class ToldIntake:
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, and tell."""
         result = await self._intake.accept(new)
+        self.tell(new, result)
+        return result
+
+    def tell(self, new: NewJob, result: AcceptResult) -> None:
+        """Tell of a job that was stored, also by others."""
         match result:
             case Accepted():
                 self._decisions.accepted(new, result)
@@ -128,4 +133,3 @@ class ToldIntake:
                 self._decisions.replayed(new, result)
             case _:
                 pass
-        return result

@@ -83,6 +83,7 @@ class Daemon:
             group.create_task(self._fail_with(outbox)),
             group.create_task(self._heartbeat(outbox, joined).run()),
             group.create_task(Housekeeping(self._settings, tools, outbox, joined.staging).run()),
+            group.create_task(joined.keeper.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         try:

@@ -11,6 +11,7 @@ from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
 from postroom.core.world import Host
+from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
@@ -29,6 +30,7 @@ from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
+from postroom.service.leasing import LeaseKeeper
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
 from postroom.service.way import Way
@@ -45,6 +47,7 @@ class Joined:
     staging: SpoolStaging
     signals: Signals
     way: Way
+    keeper: LeaseKeeper
 
 
 async def join(
@@ -74,9 +77,10 @@ async def join(
         )
     )
     composer = SpoolComposer(files.spool, files.threads)
+    intake = ToldIntake(outbox.intake, tools.decisions, signals)
     submitter = JobSubmitter(
         SubmitParts(
-            intake=ToldIntake(outbox.intake, tools.decisions, signals),
+            intake=intake,
             staging=staging,
             mailboxes=settings.mailboxes,
             clock=clock,
@@ -99,12 +103,16 @@ async def join(
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
-    for observer in (depth, signals, dispatcher, settled, account):
+    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
+    for observer in (depth, signals, dispatcher, settled, account, bells, keeper):
         outbox.database.watch(observer)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
         admin=outbox.admin,
+        leases=outbox.leases,
+        bells=bells,
+        conversations=outbox.conversations,
         uploads=staging,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
         signals=SignalsView(outbox, depth, signals, way, clock),
@@ -115,9 +123,10 @@ async def join(
         principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
         on_store_refused=tools.chronicle.store_refused,
+        on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way)
+    return Joined(parts, dispatcher, staging, signals, way, keeper)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

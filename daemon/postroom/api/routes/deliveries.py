@@ -5,14 +5,17 @@ from typing import Final
 from postroom.api.parsing import fold_domain, read_cursor, read_since
 from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render import render_deliveries, render_delivery, render_explanation
+from postroom.api.render_leases import render_dead
 from postroom.api.requests import Asked, BulkFilter, DeadQuery, DeliveryQuery, Resolve
 from postroom.api.routes.jobs import wrong_state
 from postroom.api.routing import Answer, Call, Content, Result, Route
 from postroom.api.shapes import Delivery, DeliveryList, Explanation
+from postroom.api.shapes_leases import DeadLetters
 from postroom.core.ids import Kind, decode_id
 from postroom.core.instant import Instant
-from postroom.core.record import DeliveryRecord
+from postroom.core.record import DeliveryRecord, Page
 from postroom.ports.desk import DeliveryFilter, WrongState
+from postroom.ports.leasing import DeadEvent
 
 
 _MESSAGE: Final = "message/rfc822"
@@ -57,13 +60,20 @@ async def list_deliveries(call: Call[DeliveryQuery, None]) -> Result:
 
 
 async def list_dead(call: Call[DeadQuery, None]) -> Result:
-    """A page of what ended unsent or in doubt."""
-    asked = call.query
-    since = read_since(asked.since, call.parts.clock.now())
+    """A page of deliveries that ended unsent or in doubt, and one of events that nobody could handle."""
+    asked, parts = call.query, call.parts
+    since = read_since(asked.since, parts.clock.now())
     if isinstance(since, Refusal):
         return since
-    page = await call.parts.reader.find_dead(since, read_cursor(asked.cursor), asked.limit)
-    return Answer(render_deliveries(page))
+    deliveries: Page[DeliveryRecord] = Page((), None)
+    events: Page[DeadEvent] = Page((), None)
+    if asked.events_cursor is None or asked.cursor is not None:
+        deliveries = await parts.reader.find_dead(since, read_cursor(asked.cursor), asked.limit)
+    if asked.cursor is None or asked.events_cursor is not None:
+        cursor = read_cursor(asked.events_cursor)
+        events = await parts.leases.find_dead_events(since, cursor, asked.limit)
+    log_id, _, _ = await parts.reader.event_span()
+    return Answer(render_dead(deliveries, events, log_id))
 
 
 async def retry_delivery(call: Call[Asked, Asked]) -> Result:
@@ -158,8 +168,8 @@ ROUTES: Final = (
         "GET",
         "/dead-letters",
         list_dead,
-        "What ended unsent or in doubt",
-        {200: DeliveryList},
+        "What ended badly: deliveries and events",
+        {200: DeadLetters},
         (),
         DeadQuery,
     ),

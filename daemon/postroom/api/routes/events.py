@@ -1,43 +1,72 @@
-"""The event log, read only, in the order of seq."""
+"""The event log, read only, in the order of seq: in pages, and as a stream."""
 
 from typing import Final
 
 from postroom.api.problems import Code, Refusal, invalid
 from postroom.api.render import render_event
 from postroom.api.requests import EventQuery
-from postroom.api.routing import Answer, Call, Result, Route
+from postroom.api.requests_leases import StreamQuery
+from postroom.api.routing import Answer, Call, Content, Result, Route
 from postroom.api.shapes import EventList, EventPage
+from postroom.api.streaming import stream
 from postroom.core.ids import Kind, decode_id
 
 
 # The largest number SQLite can hold: a larger seq is one of no log.
 _LARGEST: Final = (1 << 63) - 1
+_STREAM: Final = "text/event-stream"
+_NO_PLACE: Final = "This is neither a seq nor the id of an event."
 
 
 async def list_events(call: Call[EventQuery, None]) -> Result:
     """A page of the log."""
     after = _read_after(call.query.after)
     if after is None:
-        return invalid("/after", "This is neither a seq nor the id of an event.")
-    log_id, oldest, newest = await call.parts.reader.event_span()
+        return invalid("/after", _NO_PLACE)
+    span = await call.parts.reader.event_span()
+    refused = _find_gap(after, span)
+    if refused is not None:
+        return refused
+    found = await call.parts.reader.find_events(after, call.query.limit)
+    is_full = len(found) == call.query.limit
+    page = EventPage(
+        items=[render_event(one, span[0]) for one in found],
+        next_cursor=str(found[-1].seq) if is_full else None,
+        log_id=span[0],
+    )
+    return Answer(page)
+
+
+async def stream_events(call: Call[StreamQuery, None]) -> Result:
+    """The log as it grows. Last-Event-ID is newer than the `after` with which the stream once began."""
+    last = call.header("Last-Event-ID") or call.query.after
+    span = await call.parts.reader.event_span()
+    after = span[2] if last is None else _read_after(last)
+    if after is None:
+        return invalid("/after", _NO_PLACE)
+    refused = _find_gap(after, span)
+    if refused is not None:
+        return refused
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    pieces = stream(call.parts, span[0], after)
+    return Content(pieces, _STREAM, None, headers, call.parts.bounds.stall)
+
+
+def _find_gap(after: int, span: tuple[str, int, int]) -> Refusal | None:
+    """Why the log can not be read on from there without a gap."""
+    log_id, oldest, newest = span
     more: dict[str, str | int] = {"log_id": log_id, "oldest_seq": oldest}
     if after > newest:
         return Refusal(Code.LOG_RESET, "This log has not come so far.", more=more)
     first = oldest or newest + 1
     if 0 < after < first - 1:
         return Refusal(Code.LOG_TRIMMED, f"The log begins at {first}.", more=more)
-    found = await call.parts.reader.find_events(after, call.query.limit)
-    is_full = len(found) == call.query.limit
-    page = EventPage(
-        items=[render_event(one, log_id) for one in found],
-        next_cursor=str(found[-1].seq) if is_full else None,
-        log_id=log_id,
-    )
-    return Answer(page)
+    return None
 
 
 def _read_after(text: str) -> int | None:
-    number = int(text) if text.isdecimal() else decode_id(Kind.EVENT, text)
+    is_number = text.isascii() and text.isdecimal()
+    number = int(text[:20]) if is_number else decode_id(Kind.EVENT, text)
     return None if number is None or number > _LARGEST else number
 
 
@@ -50,5 +79,15 @@ ROUTES: Final = (
         {200: EventList},
         (Code.LOG_RESET, Code.LOG_TRIMMED),
         EventQuery,
+    ),
+    Route(
+        "GET",
+        "/events/stream",
+        stream_events,
+        "The log as it grows",
+        {200: None},
+        (Code.LOG_RESET, Code.LOG_TRIMMED),
+        StreamQuery,
+        content_type=_STREAM,
     ),
 )

@@ -9,12 +9,15 @@ from postroom.api.routes import (
     attachments,
     batches,
     bulk,
+    consumers,
     daemon,
     deliveries,
     events,
     jobs,
+    leases,
     mailboxes,
     suppressions,
+    threads,
 )
 from postroom.api.routing import Call, Result, Route, Text
 
@@ -38,6 +41,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     *attachments.ROUTES,
     *mailboxes.ROUTES,
     *events.ROUTES,
+    *leases.ROUTES,
+    *consumers.ROUTES,
+    *threads.ROUTES,
     *daemon.ROUTES,
     Route("GET", "/openapi.json", openapi, "This description", {200: None}),
 )

@@ -84,7 +84,7 @@ def accept(
         return _merge(conn, new, known)
     if known is not None:
         return UnitResult(judge_replay(known, new))
-    refused = _find_obstacle(conn, new, has_spool_file)
+    refused = find_reply_obstacle(conn, new) or _find_obstacle(conn, new, has_spool_file)
     if refused is not None:
         return UnitResult(refused)
     _write_body(conn, new)

@@ -10,11 +10,13 @@ from typing import Final
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.inbox import Conversations, Inbox
+from postroom.ports.leasing import Leases
 from postroom.ports.outbox import Intake, LoopStore
 from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
 from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
+from postroom.store.sqlite.leases import SqliteLeases
 from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop, open_store
 from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
@@ -44,6 +46,7 @@ class Outbox:
     loop: LoopStore
     reader: Reader
     admin: Admin
+    leases: Leases
     inbox: Inbox
     conversations: Conversations
     opened: Opened
@@ -103,6 +106,7 @@ async def open_outbox(
                 loop=SqliteLoopStore(database, clock, space),
                 reader=SqliteReader(database),
                 admin=SqliteAdmin(database, has_spool_file),
+                leases=SqliteLeases(database, space, has_spool_file),
                 inbox=SqliteInbox(database, counters, space, has_spool_file),
                 conversations=SqliteConversations(database),
                 opened=found[0],

@@ -55,6 +55,7 @@ _NUMBERED: Final = ("job", "delivery", "thread", "event", "lease")
 _BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
 _FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
 _BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"
+_END_LEASES: Final = "UPDATE lease SET state = 'expired', ended_at = ? WHERE state = 'live'"
 _HOLD_HISTORY: Final = """
     INSERT INTO history (delivery, before, after, at, by)
     SELECT number, state, 'held', ?, 'recovery' FROM delivery WHERE state IN ('pending', 'retry_scheduled')"""
@@ -96,6 +97,7 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
         if conn.execute(_BUMP_NUMBERS, (_BUMP, name)).rowcount == 0:
             conn.execute(_FIRST_NUMBER, (_BUMP, name))
     conn.execute(_BUMP_FENCES, (_BUMP,))
+    conn.execute(_END_LEASES, (now,))
     conn.execute(_HOLD_HISTORY, (now,))
     conn.execute(_HOLD)
 
