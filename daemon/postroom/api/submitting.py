@@ -67,13 +67,13 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
-    return await tell(parts, result, value, sender)
+    return await tell(parts, result, sender, value)
 
 
 async def tell(
-    parts: Parts, result: SubmitResult, value: object, sender: Sender | None = None
+    parts: Parts, result: SubmitResult, sender: Sender, value: object
 ) -> Answer | Refusal:
-    """The answer that a result becomes; `value` is the job as it was sent, `sender` None = without headers of its own.
+    """The answer that a result becomes; `value` is the job as it was sent.
 
     Raises: StoreError.
     """
