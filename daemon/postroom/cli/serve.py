@@ -35,7 +35,7 @@ _CONFIG = click.option(
 @click.option(
     "--accept-lost-keys",
     is_flag=True,
-    help="Start without keys whose reply addresses are out there.",
+    help="A key of reply addresses is gone for good: mail to them is put off until they expire.",
 )
 def run(
     config: Path, *, accept_machine: bool, accept_file_system: bool, accept_lost_keys: bool
