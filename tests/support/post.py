@@ -220,7 +220,9 @@ async def open_post(
     async with opened as outbox:
         with files.opened(outbox.space):
             async with asyncio.TaskGroup() as group:
-                joined = await join(said, tools, outbox, files, ring or KeyRing((), frozenset()), group)
+                joined = await join(
+                    said, tools, outbox, files, ring or KeyRing((), frozenset()), group
+                )
                 loop = group.create_task(joined.dispatcher.run())
                 post = Post(clock, said, outbox, joined, tools, log, loop)
                 try:
