@@ -137,7 +137,7 @@ async def test_swaks_hands_in_a_reply_with_a_file_and_is_refused_an_address_that
         (file,) = event["message"]["attachments"]
         assert (file["filename"], file["size_bytes"]) == ("numbers.csv", 4)
         async with post.time_passing():
-            with pytest.raises(AssertionError, match="550 5.1.1"):
+            with pytest.raises(AssertionError, match=r"550 5.1.1"):
                 await swaks(relay.way_in, "--from", ANN, "--to", "nobody@example.com")
             with pytest.raises(AssertionError, match="<\\*\\* 5"):
                 await swaks(relay.way_in, "--from", ANN, "--to", "ann@agent.test")
