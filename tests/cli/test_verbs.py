@@ -614,3 +614,34 @@ def test_colour_is_left_out_where_it_is_not_wanted(
     monkeypatch.setenv("NO_COLOR", "1")
     main(["jobs"])
     assert "\x1b[" not in capsys.readouterr().out
+
+
+def test_an_answer_needs_no_mailbox_and_no_subject(daemon: FakeDaemon) -> None:
+    answer = ["--in-reply-to", "evt_7", "--lease", "lse_3:5", "--new-recipients"]
+    condition = ["--if-version", "0", "--if-no-mail-since", "evt_7"]
+    assert main(["send", "--text", "x", *answer, *condition]) == 0
+    asked = daemon.asked[-1].json
+    del asked["idempotency_key"]
+    assert asked == {
+        "text": "x",
+        "in_reply_to_event": "evt_7",
+        "lease": {"id": "lse_3", "fence": 5},
+        "allow_new_recipients": True,
+        "if": {"thread_version": 0, "no_inbound_since": "evt_7"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--to", "a@example.com", "--subject", "s"], "Missing option '--mailbox'"),
+        (["--to", "a@example.com", "--mailbox", "m"], "Missing option '--subject'"),
+        (["--in-reply-to", "evt_7", "--lease", "lse_3"], "is not the id of a lease"),
+    ],
+    ids=["mailbox", "subject", "lease"],
+)
+def test_what_send_needs_is_said(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], argv: list[str], says: str
+) -> None:
+    assert main(["send", "--text", "x", *argv]) == 64
+    assert says in capsys.readouterr().err

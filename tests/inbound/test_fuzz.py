@@ -34,7 +34,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 OCTETS = st.one_of(st.binary(max_size=300), st.lists(PIECES, max_size=40).map(b"".join))
 MORE = settings(
-    max_examples=300,
+    max_examples=150,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

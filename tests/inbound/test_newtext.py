@@ -62,6 +62,12 @@ def test_answers_between_quoted_lines_are_all_new() -> None:
     assert new.split() == ["Hello,", "Yes.", "No."]
 
 
+def test_a_header_with_nothing_above_it_hides_no_later_one() -> None:
+    header = "On 3 Jan 2022, Bob <b@x.example> wrote:\n\nYes.\n"
+    new, _ = find_new(f"{header}\n-----Original Message-----\nIs it?\n")
+    assert new == header
+
+
 def test_what_was_removed_has_its_reason() -> None:
     text = f"Yes.\n-- \nAlice\n\nOn Monday, Support wrote:\n{QUOTED}"
     _, removed = find_new(text)

@@ -30,7 +30,7 @@ from postroom.ops.host import SystemEntropy
 from postroom.ops.logbook import Logbook
 from postroom.ops.supervisor import find_supervisor
 from postroom.ops.throttle import Throttle
-from postroom.outbound.assemble import Signing
+from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.submitting import Refused, Repeated, SubmitResult, Submitted
 from postroom.service.files import Files
 from postroom.service.joined import Joined, join
@@ -199,7 +199,7 @@ async def open_post(
     *,
     clock: FakeClock | None = None,
     store: Setting | None = None,
-    signing: Signing | None = None,
+    ring: KeyRing | None = None,
 ) -> AsyncIterator[Post]:
     """The parts over the store that the settings name; at the end what is under way is given up."""
     clock = clock or FakeClock()
@@ -220,7 +220,9 @@ async def open_post(
     async with opened as outbox:
         with files.opened(outbox.space):
             async with asyncio.TaskGroup() as group:
-                joined = await join(said, tools, outbox, files, group, signing)
+                joined = await join(
+                    said, tools, outbox, files, ring or KeyRing((), frozenset()), group
+                )
                 loop = group.create_task(joined.dispatcher.run())
                 post = Post(clock, said, outbox, joined, tools, log, loop)
                 try:

@@ -125,6 +125,7 @@ def render_delivery(record: DeliveryRecord, *, with_history: bool = False) -> sh
         enhanced_status=record.enhanced_status,
         reply_text=record.reply_text,
         relay_message_id=record.relay_message_id,
+        feedback=record.feedback,
         settled_by=record.settled_by,
         has_attachments=record.has_attachments,
         created_at=format_instant(record.created_at),

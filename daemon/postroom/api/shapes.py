@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, Moment, ThreadId
-from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.job import Copies
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import Stage
@@ -161,6 +161,7 @@ class Delivery(Answered, frozen=True):
     enhanced_status: str | None
     reply_text: str | None
     relay_message_id: str | None
+    feedback: Feedback
     settled_by: str | None
     has_attachments: bool
     created_at: Moment

@@ -10,11 +10,13 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from postroom.config.listener import find_postmaster, read_listener, read_tokens
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
@@ -26,9 +28,8 @@ from postroom.core.words import shown
 from postroom.ports.errors import ConfigError, SettingProblem
 
 
-_MAIN_SECTIONS: Final = ("daemon", "api", "retention")
-_LATER: Final = "It comes with a later version: leave it out."
-_LATER_SECTIONS: Final = dict.fromkeys(("listener", "tokens", "access"), _LATER)
+_MAIN_SECTIONS: Final = ("daemon", "api", "retention", "listener", "tokens")
+_LATER_SECTIONS: Final = {"access": "It comes with a later version: leave it out."}
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
 _LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
@@ -52,11 +53,18 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
         _read_api(main.table("api")),
         _read_retention(main.table("retention")),
     )
-    senders = _Senders(environ)
+    listener_table = main.table("listener")
+    listener = read_listener(listener_table) if main.has("listener") else None
+    senders = _Senders(environ, listener.domains if listener else None)
+    tokens = read_tokens(main.table("tokens"), senders.find_secret)
     for table in (main, *others):
         senders.add_relays(table)
     for table in (main, *others):
         senders.add_mailboxes(table)
+    if listener:
+        postmaster, doubts = find_postmaster(listener_table, listener, senders.mailboxes)
+        listener = replace(listener, postmaster=postmaster)
+        senders.warnings += doubts
     main.close(_LATER_SECTIONS)
     for table in others:
         table.close(_IN_MAIN)
@@ -68,16 +76,21 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
         retention=retention,
         relays=MappingProxyType(senders.relays),
         mailboxes=MappingProxyType(senders.mailboxes),
+        listener=listener,
+        tokens=tokens,
+        warnings=tuple(senders.warnings),
     )
 
 
 class _Senders:
     """Relays and mailboxes of all files."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], domains: Sequence[str] | None) -> None:
         self.relays: dict[str, Relay] = {}
         self.mailboxes: dict[str, Mailbox] = {}
+        self.warnings: list[SettingProblem] = []
         self._environ = environ
+        self._domains = domains
         self._names: set[str] = set()
         self._addresses: dict[str, str] = {}
 
@@ -89,17 +102,23 @@ class _Senders:
             if name in self._names:
                 table.wrong("", "is there twice.", "Rename or remove one of the two.")
             self._names.add(name)
-            self.relays[name] = read_relay(name, table, self._find_secret)
+            self.relays[name] = read_relay(name, table, self.find_secret)
 
     def add_mailboxes(self, file: Table) -> None:
         """Those in `[[mailbox]]`, with the relays written inside them."""
         for table in file.array("mailbox"):
-            read = read_mailbox(table, frozenset(self._names), self._find_secret)
+            names = frozenset(self._names)
+            read = read_mailbox(table, names, self.find_secret, self._domains)
             self._check_twins(table, read.mailbox)
             self._add(read)
 
+    def find_secret(self, reference: str, folder: Path) -> Secret | NoSecret:
+        """What a reference stands for, in the environment that was given."""
+        return find_secret(reference, folder, self._environ)
+
     def _add(self, read: ReadMailbox) -> None:
         self.mailboxes[read.mailbox.id] = read.mailbox
+        self.warnings += read.warnings
         if read.private_relay:
             self.relays[read.private_relay.id] = read.private_relay
 
@@ -111,9 +130,6 @@ class _Senders:
             other = self._addresses[key]
             table.wrong("address", f"is that of '{other}' too.", "Give each mailbox its own.")
         self._addresses[key] = mailbox.id
-
-    def _find_secret(self, reference: str, folder: Path) -> Secret | NoSecret:
-        return find_secret(reference, folder, self._environ)
 
 
 def _find_beside(folder: Path, problems: list[SettingProblem]) -> list[Path]:

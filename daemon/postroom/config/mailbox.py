@@ -1,9 +1,12 @@
 """`[[mailbox]]`: a sender identity, the relay it sends through, its pace, lanes, retries, limits and access."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
+from postroom.config.listener import find_long_template, read_template
 from postroom.config.relay import (
     CONNECTIONS,
     COUNT,
@@ -27,6 +30,7 @@ from postroom.core.mailbox import (
     RetryPolicy,
 )
 from postroom.core.words import shown
+from postroom.ports.errors import SettingProblem
 
 
 ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
@@ -40,21 +44,32 @@ _SHARE: Final = Span(1, 1_000)
 _YEAR: Final = 366 * 86_400
 _WAIT: Final = Span(0, _YEAR, is_open=True)
 _LATER: Final = "It comes with a later version: leave it out."
-_LATER_KEYS: Final = dict.fromkeys(
-    ("reply_address", "return_path", "accept_new", "require", "owner"), _LATER
-)
+_LATER_KEYS: Final = dict.fromkeys(("require", "owner"), _LATER)
+
+
+class AcceptNew(StrEnum):
+    """Which mail may begin a thread."""
+
+    ALL = "all"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadMailbox:
-    """A mailbox, and the relay that is written inside it."""
+    """A mailbox, the relay that is written inside it, and what is doubtful about it."""
 
     mailbox: Mailbox
     private_relay: Relay | None
+    warnings: tuple[SettingProblem, ...]
 
 
-def read_mailbox(table: Table, relay_names: frozenset[str], find_secret: FindSecret) -> ReadMailbox:
-    """The mailbox of this table, with defaults where it is wrong."""
+def read_mailbox(
+    table: Table,
+    relay_names: frozenset[str],
+    find_secret: FindSecret,
+    domains: Sequence[str] | None,
+) -> ReadMailbox:
+    """The mailbox of this table, with defaults where it is wrong; `domains` are the listener's, None = there is none."""
     mailbox_id = _read_id(table)
     private_id = f"m:{mailbox_id}"
     has_private = isinstance(table.values.get("relay"), dict)
@@ -78,10 +93,21 @@ def read_mailbox(table: Table, relay_names: frozenset[str], find_secret: FindSec
         divert_to=_read_divert(table),
         attachment_roots=_read_roots(table),
         auto_submitted=table.choice("auto_submitted", AutoSubmitted.AUTO_GENERATED),
+        reply_address=read_template(table, "reply_address", domains),
+        return_path=read_template(table, "return_path", domains),
+        accepts_new=table.choice("accept_new", AcceptNew.ALL) is AcceptNew.ALL,
     )
     _read_on_uncertain(table)
     table.close(_LATER_KEYS)
-    return ReadMailbox(mailbox, private)
+    return ReadMailbox(mailbox, private, _find_doubts(table, mailbox))
+
+
+def _find_doubts(table: Table, mailbox: Mailbox) -> tuple[SettingProblem, ...]:
+    found = (
+        find_long_template(table, "reply_address", mailbox.reply_address),
+        find_long_template(table, "return_path", mailbox.return_path),
+    )
+    return tuple(doubt for doubt in found if doubt is not None)
 
 
 def _read_id(table: Table) -> str:

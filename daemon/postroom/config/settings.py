@@ -1,13 +1,15 @@
 """Settings as the daemon uses them: checked values, without a trace of the files they came from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from postroom.core.listening import Listening, TokenRules
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.retention import Retention
 from postroom.ops.logwords import LogFormat, LogLevel
+from postroom.ports.errors import SettingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,16 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it; mailboxes and relays by their ids. The id of a mailbox's private relay is `m:` and the mailbox's id."""
+    """All of it; mailboxes and relays by their ids. The id of a mailbox's private relay is `m:` and the mailbox's id.
+
+    `listener` None = mail comes in nowhere. `warnings` are no reason not to start.
+    """
 
     daemon: DaemonSettings
     api: ApiSettings
     retention: Retention
     relays: Mapping[str, Relay]
     mailboxes: Mapping[str, Mailbox]
+    listener: Listening | None = None
+    tokens: TokenRules = field(default_factory=TokenRules)
+    warnings: tuple[SettingProblem, ...] = ()

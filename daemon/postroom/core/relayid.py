@@ -12,9 +12,10 @@ _FORMS: Final = tuple(
         r"queued as ([^\s<>;,()]+)",  # Postfix, Haraka, many others
         r"\[InternalId=([^\s<>,\]]+)",  # Exchange
         r"\bid[=: ]<?([^\s<>;,()]+)",  # Exim and its kin
-        r"^(?:2\.\d+\.\d+ )?ok:? <?([0-9a-z][0-9a-z._@+=/-]{7,})>?",  # SES, Gmail: Ok and the bare name
-        r"^(?:2\.\d+\.\d+ )?<?([0-9a-z][0-9a-z._@+=/-]{5,})>? (?:message accepted|queued|accepted)",
-        r"message accepted(?: for delivery)? (?:as )?<?([0-9a-z][^\s<>]{5,})>?",
+        r"\bok\s+\d{9,}\s+(\S+?)\s*-?\s*gsmtp",  # Gmail: a clock, then the name
+        r"^(?:2\.\d+\.\d+ )?ok:? <?([0-9a-z][0-9a-z._@+=/-]{7,})>?",  # SES: Ok and the bare name
+        r"^(?:2\.\d+\.\d+ )?<?((?=\S*\d)[0-9a-z][0-9a-z._+=/-]{5,})>? (?:message accepted|queued|accepted)",
+        r"message accepted(?: for delivery)? as <?([0-9a-z][^\s<>]{5,})>?",
     )
 )
 _LONGEST: Final = 255

@@ -7,7 +7,7 @@ tried. Case is folded, for clients and relays change it; the HMAC is compared in
 
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final
@@ -32,9 +32,9 @@ class TokenStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A signing key. `id` is what tokens name; `fingerprint` is what the store remembers it by."""
+    """A signing key. `id` is what tokens name; `fingerprint` is what the store remembers it by, and begins with the id."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     id: int
     fingerprint: str
 
@@ -62,7 +62,13 @@ _MAC_BYTES: Final = 10
 def make_key(secret: bytes) -> Key:
     """The key made of a secret of any length."""
     digest = sha256(b"postroom token key\0" + secret).digest()
-    return Key(secret, digest[0] & 31, digest[1:9].hex())
+    fingerprint = digest[:8].hex()
+    return Key(secret, key_id_of(fingerprint), fingerprint)
+
+
+def key_id_of(fingerprint: str) -> int:
+    """What the tokens of a key name it, by its fingerprint: the key itself may be lost."""
+    return int(fingerprint[:2], 16) & 31
 
 
 def mint(key: Key, kind: TokenKind, mailbox_id: str, number: int, expires_at: Instant) -> str:

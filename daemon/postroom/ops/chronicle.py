@@ -4,15 +4,18 @@ Rules as in `ops.decisions`. An exception is told by its name, its message and t
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from postroom.core.ids import Kind, encode_id
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
+from postroom.ports.arriving import Arrival, Published
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -134,6 +137,55 @@ class Chronicle:
     def request_failed(self, call: str, error: Exception) -> None:
         """A call of the API met what nobody expected."""
         self._say(LogEvent.REQUEST_FAILED, call=call, **_told(error))
+
+    def listener_ready(self, addresses: Sequence[str], *, has_tls: bool) -> None:
+        """Mail can come in."""
+        self._say(LogEvent.LISTENER_READY, addresses=" ".join(addresses), has_tls=has_tls)
+
+    def mail_received(
+        self, number: int, arrival: Arrival, size_bytes: int, took: timedelta
+    ) -> None:
+        """A message is stored. `number` leads to its event."""
+        mailbox_ids = dict.fromkeys(one.mailbox_id for one in arrival.recipients)
+        self._say(
+            LogEvent.MAIL_RECEIVED,
+            number=number,
+            mailbox_ids=" ".join(mailbox_ids),
+            recipients=len(arrival.recipients),
+            tokens=sum(one.token is not None for one in arrival.recipients),
+            sender_domain=arrival.sender.rpartition("@")[2] or None,
+            client_ip=arrival.client_ip,
+            helo=arrival.helo,
+            is_tls=arrival.is_tls,
+            size_bytes=size_bytes,
+            defects=" ".join(arrival.defects),
+            took_s=took.total_seconds(),
+        )
+
+    def mail_published(self, number: int, mailbox_id: str, published: Published) -> None:
+        """A message is an event."""
+        self._say(
+            LogEvent.MAIL_PUBLISHED,
+            number=number,
+            mailbox_id=mailbox_id,
+            event_id=encode_id(Kind.EVENT, published.seq),
+            thread_id=encode_id(Kind.THREAD, published.thread_number),
+            type=published.type,
+            matched_by=published.matched_by,
+        )
+
+    def mail_doubled(self, number: int, mailbox_id: str, seq: int) -> None:
+        """A message came again: it is an event already."""
+        event_id = encode_id(Kind.EVENT, seq)
+        self._say(LogEvent.MAIL_DOUBLED, number=number, mailbox_id=mailbox_id, event_id=event_id)
+
+    def mail_set_aside(self, number: int, error: Exception) -> None:
+        """A message can not be published: it stays stored, and is tried again after a restart."""
+        self._say(LogEvent.MAIL_SET_ASIDE, number=number, **_told(error))
+
+    def client_refused(self, client_ip: str, reason: str) -> None:
+        """A client of the listener was sent away, or its mail was refused."""
+        self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
 
     def library_warned(self, record: logging.LogRecord) -> None:
         """A library logged a warning or worse."""

@@ -82,6 +82,12 @@ class LogEvent(StrEnum):
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
+    LISTENER_READY = "listener.ready"
+    MAIL_RECEIVED = "mail.received"
+    MAIL_PUBLISHED = "mail.published"
+    MAIL_DOUBLED = "mail.doubled"
+    MAIL_SET_ASIDE = "mail.set_aside"
+    CLIENT_REFUSED = "client.refused"
 
 
 _ABOUT: Final = (
@@ -159,6 +165,31 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
     LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
+    LogEvent.LISTENER_READY: ("addresses", "has_tls"),
+    LogEvent.MAIL_RECEIVED: (
+        "number",
+        "mailbox_ids",
+        "recipients",
+        "tokens",
+        "sender_domain",
+        "client_ip",
+        "helo",
+        "is_tls",
+        "size_bytes",
+        "defects",
+        "took_s",
+    ),
+    LogEvent.MAIL_PUBLISHED: (
+        "number",
+        "mailbox_id",
+        "event_id",
+        "thread_id",
+        "type",
+        "matched_by",
+    ),
+    LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
+    LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
+    LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
@@ -177,6 +208,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.RELAY_FAULTED: LogLevel.WARNING,
     LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
+    LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,

@@ -99,6 +99,10 @@ class ToldIntake:
         """What a key stands for."""
         return await self._intake.find_key(mailbox_id, key_hash)
 
+    async def has_thread(self, mailbox_id: str, number: int) -> bool:
+        """Whether the mailbox has this thread."""
+        return await self._intake.has_thread(mailbox_id, number)
+
     async def find_answered(self, seq: int) -> Answered | None:
         """An event that is to be answered."""
         return await self._intake.find_answered(seq)
@@ -112,10 +116,6 @@ class ToldIntake:
     ) -> Mapping[str, tuple[str, ...]]:
         """Message-IDs of the threads of a name."""
         return await self._intake.find_chains(mailbox_id, conversation_id, thread_keys)
-
-    async def has_thread(self, mailbox_id: str, number: int) -> bool:
-        """Whether the mailbox has this thread."""
-        return await self._intake.has_thread(mailbox_id, number)
 
     async def accept(self, new: NewJob) -> AcceptResult:
         """Store a job, and tell."""

@@ -19,7 +19,7 @@ from postroom.ops.sockets import OwnSocket, bind_own_socket
 from postroom.ports.errors import StoreBroken
 from postroom.service.files import Files
 from postroom.service.housekeeping import Housekeeping
-from postroom.service.joined import Joined, join
+from postroom.service.joined import Joined, find_keys, join
 from postroom.service.tools import Tools
 from postroom.store.sqlite.opening import OpeningRules
 from postroom.store.sqlite.outbox import Outbox, open_outbox
@@ -29,6 +29,7 @@ _STDERR: Final = 2
 _STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _IGNORED: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _LAST_WORDS: Final = timedelta(seconds=5)  # for what was interrupted to be stored
+_GUESTS: Final = timedelta(seconds=5)  # for mail that is just coming in
 _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd this often
 
 
@@ -56,8 +57,9 @@ class Daemon:
             for warning in outbox.warnings:
                 tools.chronicle.store_warned(warning)
             with files.opened(outbox.space):
+                ring = await find_keys(settings, tools, outbox)
                 async with asyncio.TaskGroup() as group:
-                    joined = await join(settings, tools, outbox, files, group)
+                    joined = await join(settings, tools, outbox, files, ring, group)
                     await self._live(outbox, joined, group, began)
 
     def _listen_to_signals(self) -> None:
@@ -86,7 +88,11 @@ class Daemon:
             group.create_task(joined.keeper.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
+        if joined.inward is not None:
+            helpers.append(group.create_task(joined.inward.intake.run()))
         try:
+            if joined.inward is not None:
+                await joined.inward.start()
             await server.start(tools.sockets or (own.socket,) if own else tools.sockets)
             took = timedelta(microseconds=tools.clock.monotonic() - began)
             tools.supervisor.ready(f"{len(self._settings.mailboxes)} mailboxes")
@@ -97,6 +103,8 @@ class Daemon:
             await server.close()
             for helper in helpers:
                 helper.cancel()
+            if joined.inward is not None:
+                await joined.inward.close()
             await joined.way.close()
             if own is not None:
                 own.remove()
@@ -115,6 +123,8 @@ class Daemon:
         tools.chronicle.draining("signal", joined.way.under_way, limit)
         await server.drain()
         joined.dispatcher.drain()
+        if joined.inward is not None:
+            await joined.inward.listener.drain(_GUESTS.total_seconds())
         end = began + limit.total_seconds() * SECOND
         while not loop.done() and (left := end - tools.clock.monotonic()) > 0:
             tools.supervisor.extend(_NOTICE + _LAST_WORDS)

@@ -25,6 +25,7 @@ class Files:
             files=ThreadPoolExecutor(_THREADS, thread_name_prefix="files"),
             texts=ThreadPoolExecutor(1, thread_name_prefix="texts"),
         )
+        self.mails = ThreadPoolExecutor(_THREADS, thread_name_prefix="mails")
 
     @contextmanager
     def opened(self, space: Space) -> Iterator[None]:
@@ -34,7 +35,7 @@ class Files:
         try:
             yield
         finally:
-            for executor in (self.threads.files, self.threads.texts):
+            for executor in (self.threads.files, self.threads.texts, self.mails):
                 executor.shutdown(wait=False, cancel_futures=True)
 
     def _check_room(self) -> None:

@@ -17,6 +17,7 @@ from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
+from postroom.ops.tokenkeys import KeyRing, open_keys
 from postroom.outbound.assemble import Signing
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
@@ -30,6 +31,7 @@ from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.files import Files
+from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView, SignalsView
@@ -48,6 +50,24 @@ class Joined:
     signals: Signals
     way: Way
     keeper: LeaseKeeper
+    inward: Inward | None
+
+
+async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
+    """The keys of reply addresses; none where no mail comes in.
+
+    Raises: StateRefused.
+    """
+    if settings.listener is None:
+        return KeyRing((), frozenset())
+    return await open_keys(
+        settings.tokens,
+        settings.daemon.state_dir,
+        outbox.inbox,
+        tools.entropy,
+        tools.clock.now(),
+        accepts_lost=tools.accepts_lost_keys,
+    )
 
 
 async def join(
@@ -55,12 +75,12 @@ async def join(
     tools: Tools,
     outbox: Outbox,
     files: Files,
+    ring: KeyRing,
     group: asyncio.TaskGroup,
-    signing: Signing | None = None,
 ) -> Joined:
     """Build the parts over a recovered store; nothing runs yet.
 
-    `group` is for work that outlives its caller; `signing` makes the tokens of addresses that answers come back to.
+    `ring` holds the keys of addresses that answers come back to; `group` is for work that outlives its caller.
     """
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
@@ -87,7 +107,7 @@ async def join(
             entropy=tools.entropy,
             depth=depth.depth,
             find_job=outbox.reader.find_job,
-            signing=signing,
+            signing=Signing(ring.keys[0], settings.tokens.expiry) if ring.keys else None,
         )
     )
     await _seed_limits(submitter, outbox, clock)
@@ -104,8 +124,11 @@ async def join(
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
+    inward = join_inward(settings, tools, outbox, files, ring, group)
     for observer in (depth, signals, dispatcher, settled, account, bells, keeper):
         outbox.database.watch(observer)
+    if inward is not None:
+        outbox.database.watch(inward.intake)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -126,7 +149,7 @@ async def join(
         on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way, keeper)
+    return Joined(parts, dispatcher, staging, signals, way, keeper, inward)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

@@ -38,19 +38,27 @@ _EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
 )
 
 
-def run(config: Path, *, accept_machine: bool = False, accept_file_system: bool = False) -> int:
+def run(
+    config: Path,
+    *,
+    accept_machine: bool = False,
+    accept_file_system: bool = False,
+    accept_lost_keys: bool = False,
+) -> int:
     """Run the daemon until it is told to stop; its exit code.
 
-    `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE one.
+    `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE
+    one; `accept_lost_keys`: a key of reply addresses may be missing.
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
     settings = load(config)
-    tools = _tools(settings)
+    tools = _tools(settings, accepts_lost_keys=accept_lost_keys)
     rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
+    daemon = Daemon(settings, tools, rules)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(Daemon(settings, tools, rules).serve())
+            runner.run(daemon.serve())
     except PostroomError as error:
         return _exit_code([error], tools.chronicle)
     except BaseExceptionGroup as group:
@@ -61,8 +69,9 @@ def run(config: Path, *, accept_machine: bool = False, accept_file_system: bool 
     return os.EX_OK
 
 
-def _tools(settings: Settings) -> Tools:
+def _tools(settings: Settings, *, accepts_lost_keys: bool) -> Tools:
     clock = SystemClock()
+    sockets = take_sockets(os.environ)
     book = Logbook(
         sys.stderr, clock, settings.daemon.log_level, settings.daemon.log_format, os.environ
     )
@@ -74,7 +83,9 @@ def _tools(settings: Settings) -> Tools:
         decisions=Decisions(book, Throttle(clock)),
         chronicle=chronicle,
         supervisor=find_supervisor(os.environ),
-        sockets=take_sockets(os.environ).get("api", ()),
+        sockets=sockets.get("api", ()),
+        smtp_sockets=sockets.get("smtp", ()),
+        accepts_lost_keys=accepts_lost_keys,
     )
 
 

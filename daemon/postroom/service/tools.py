@@ -11,7 +11,10 @@ from postroom.ports.host import Clock, Entropy
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own."""
+    """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
+
+    `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
+    """
 
     clock: Clock
     entropy: Entropy
@@ -19,3 +22,5 @@ class Tools:
     chronicle: Chronicle
     supervisor: Supervisor
     sockets: tuple[socket.socket, ...]
+    smtp_sockets: tuple[socket.socket, ...] = ()
+    accepts_lost_keys: bool = False

@@ -1,0 +1,128 @@
+"""The way in, joined over an open store: keys, addresses, parser processes, intake, listener."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from postroom.config.settings import Settings
+from postroom.core.inaddress import AddressBook
+from postroom.core.listening import Listening
+from postroom.inbound.filing import Filing
+from postroom.inbound.intake import Intake, IntakeMailbox, IntakeParts
+from postroom.inbound.listener import Listener
+from postroom.inbound.nursery import Nursery
+from postroom.inbound.parts import Parts
+from postroom.inbound.rawfiles import RawFiles
+from postroom.ops.chronicle import Chronicle
+from postroom.ops.tokenkeys import KeyRing
+from postroom.ports.arriving import Doubled, Publication, PublishResult
+from postroom.ports.errors import StoreError
+from postroom.service.files import Files
+from postroom.service.tools import Tools
+from postroom.store.sqlite.outbox import Outbox
+
+
+_PARSERS: Final = 2  # processes: as many as the cores of a small machine
+
+
+class IntakeTold:
+    """Implements ports.inbox.IntakeAccount."""
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self._chronicle = chronicle
+
+    def published(self, publication: Publication, result: PublishResult) -> None:
+        """A message is an event now, or was one before."""
+        if isinstance(result, Doubled):
+            self._chronicle.mail_doubled(
+                publication.received.number, publication.mailbox_id, result.seq
+            )
+        else:
+            self._chronicle.mail_published(
+                publication.received.number, publication.mailbox_id, result
+            )
+
+    def mail_set_aside(self, number: int, error: Exception) -> None:
+        """It stays stored, unpublished."""
+        self._chronicle.mail_set_aside(number, error)
+
+    def store_refused(self, error: StoreError) -> None:
+        """The store takes nothing at the moment."""
+        self._chronicle.store_refused(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Inward:
+    """The way in at work. `sockets` are listening sockets that systemd handed over."""
+
+    intake: Intake
+    listener: Listener
+    nursery: Nursery
+    filing: Filing
+    sockets: Sequence[socket.socket]
+
+    async def start(self) -> None:
+        """Take mail. Raises: ConfigError, AlreadyRunning where an address can not be listened on."""
+        await self.listener.start(self.sockets)
+
+    async def close(self) -> None:
+        """Hang up and end the parsers; what is received stays so until the next start."""
+        await self.listener.close()
+        await self.nursery.close()
+
+
+def join_inward(
+    settings: Settings,
+    tools: Tools,
+    outbox: Outbox,
+    files: Files,
+    ring: KeyRing,
+    group: asyncio.TaskGroup,
+) -> Inward | None:
+    """Build it; None where the settings have no listener. `group` is for commits that outlive their client."""
+    listening = settings.listener
+    if listening is None:
+        return None
+    book = _book(settings, listening, ring)
+    nursery = Nursery(_PARSERS)
+    filing = Filing(
+        root=Path(settings.daemon.state_dir) / "parsing",
+        spool=files.spool,
+        files=files.mails,
+        clock=tools.clock,
+        entropy=tools.entropy,
+    )
+    filing.open()
+    intake = Intake(
+        IntakeParts(
+            inbox=outbox.inbox,
+            parse=nursery.parse,
+            filing=filing,
+            tokens=book,
+            mailboxes={
+                box.id: IntakeMailbox(box.address, box.accepts_new)
+                for box in settings.mailboxes.values()
+            },
+            account=IntakeTold(tools.chronicle),
+            clock=tools.clock,
+            at_once=_PARSERS,
+        )
+    )
+    parts = Parts(
+        settings=listening,
+        book=book,
+        inbox=outbox.inbox,
+        raws=RawFiles(files.spool, files.mails),
+        clock=tools.clock,
+        chronicle=tools.chronicle,
+    )
+    return Inward(intake, Listener(parts, group), nursery, filing, tools.smtp_sockets)
+
+
+def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBook:
+    return AddressBook(
+        settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
+    )

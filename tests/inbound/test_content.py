@@ -1,0 +1,129 @@
+"""The content between 354 and the final dot: nothing ends it but the one true end, and nothing of it is lost."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.inbound.content import ContentFault, ContentReader
+
+
+def _read(
+    *pieces: bytes, size: int = 1 << 20, line: int = 1 << 16, hops: int = 50
+) -> tuple[bytes, ContentReader]:
+    reader = ContentReader(size, line, hops)
+    return b"".join(map(reader.feed, pieces)), reader
+
+
+def _cut(whole: bytes, places: list[int]) -> list[bytes]:
+    ends = sorted({place % (len(whole) + 1) for place in places} | {len(whole)})
+    return [whole[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+LINES = st.lists(st.sampled_from([b"", b".", b"..", b"a", b".a", b"a.", b"\xff\x00"]), max_size=8)
+BYTES = st.lists(
+    st.sampled_from([b"\r", b"\n", b".", b"a", b"\r\n", b"\r\n.", b"MAIL"]), max_size=24
+)
+PLACES = st.lists(st.integers(0, 200), max_size=12)
+
+
+@given(lines=LINES, rest=st.binary(max_size=9), places=PLACES)
+def test_what_was_stuffed_comes_out_as_it_was_however_it_is_cut(
+    lines: list[bytes], rest: bytes, places: list[int]
+) -> None:
+    content = b"".join(line + b"\r\n" for line in lines)
+    stuffed = re.sub(rb"(?m)^\.", b"..", content)
+    *pieces, last = _cut(stuffed + b".\r\n", places)
+    got, reader = _read(*pieces, last + rest)
+    assert got == content
+    assert reader.has_ended()
+    assert reader.size_bytes == len(content)
+    assert reader.rest == rest
+    assert not reader.has_bare_newline
+
+
+@given(parts=BYTES, places=PLACES)
+def test_every_cut_gives_the_same(parts: list[bytes], places: list[int]) -> None:
+    whole = b"".join(parts) + b"\r\n.\r\n"
+    end = (
+        (b"\r\n" + whole).find(b"\r\n.\r\n") - 2 + 5
+    )  # where it ends is where the first true end is
+    once, first = _read(whole)
+    cut, second = _read(*_cut(whole[:end], places))
+    assert (once, first.has_bare_newline) == (cut, second.has_bare_newline)
+    assert first.rest == whole[end:]
+
+
+@given(parts=BYTES)
+def test_no_line_end_but_a_true_one_comes_out(parts: list[bytes]) -> None:
+    got, _ = _read(b"".join(parts) + b"\r\n.\r\n")
+    assert re.search(rb"\r(?!\n)|(?<!\r)\n", got) is None
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"\n.\n",
+        b"\n.\r\n",
+        b"\r\n.\n",
+        b"\r.\r",
+        b"\r\n.\r",
+        b"\r.\r\n",
+        b"\n.\r",
+        b"\r\r\n.\r\r\n",
+        b"\r\n\x00.\r\n",
+    ],
+)
+def test_what_others_take_for_the_end_is_content(end: bytes) -> None:
+    smuggled = b"MAIL FROM:<a@example.net>\r\n"
+    got, reader = _read(b"x" + end + smuggled)
+    assert not reader.has_ended()
+    more = reader.feed(b"\r\n.\r\n")
+    assert reader.has_ended()
+    assert b"MAIL FROM" in got + more
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_line_of_64_kib_is_taken_and_a_longer_one_is_not(step: int) -> None:
+    limit = 1 << 16
+    for length, fault in ((limit, None), (limit + 1, ContentFault.LINE_LONG)):
+        whole = b"x" * length + b"\r\nmore\r\n.\r\nQUIT\r\n"
+        pieces = [whole[at : at + 997 * step] for at in range(0, len(whole), 997 * step)]
+        got, reader = _read(*pieces)
+        assert reader.fault is fault
+        assert reader.has_ended()
+        assert len(got) == (0 if fault else length + 8)
+
+
+def test_a_line_without_end_takes_no_memory() -> None:
+    reader = ContentReader(1 << 30, 1 << 16, 50)
+    for _ in range(100):
+        assert reader.feed(b"x" * 100_000) == b""
+        assert len(reader._held) <= 1 << 18
+    assert reader.fault is ContentFault.LINE_LONG
+    assert reader.feed(b"\r\n.\r\n") == b""
+    assert reader.has_ended()
+
+
+def test_more_than_was_allowed_is_too_big() -> None:
+    got, reader = _read(b"a\r\n" * 10, b"b\r\n" * 10, b".\r\n", size=40)
+    assert reader.fault is ContentFault.TOO_BIG
+    assert len(got) <= 40
+    assert reader.has_ended()
+
+
+@pytest.mark.parametrize(("count", "fault"), [(50, None), (51, ContentFault.LOOP)])
+@pytest.mark.parametrize("step", [1, 11, 10_000])
+def test_fifty_servers_are_a_long_way_and_one_more_is_a_loop(
+    count: int, fault: ContentFault | None, step: int
+) -> None:
+    head = b"".join(b"ReCeived: by mx%d\r\n\tfor you\r\n" % n for n in range(count))
+    whole = head + b"Subject: x\r\n\r\nReceived: in the body\r\n.\r\n"
+    _, reader = _read(*(whole[at : at + step] for at in range(0, len(whole), step)))
+    assert reader.fault is fault
+
+
+def test_an_empty_mail_is_one() -> None:
+    got, reader = _read(b".\r\nQUIT\r\n")
+    assert (got, reader.rest) == (b"", b"QUIT\r\n")
