@@ -87,3 +87,10 @@ BOUNCED: Final = (
     "|failure notice|mail delivery|delayed|unzustellbar|non remis|no entregad|non recapit"
     "|onbestelbaar|niet bezorgd|недоставлен|не доставлено|退信"
 )
+# What a report says of a mail that is still tried.
+STILL_TRIED: Final = (
+    "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for|still being retried"
+    "|will be retried|will retry|will continue to|will keep trying|continue trying|warning message only"
+    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|retardé|retrasad|ritardo|vertraagd"
+)
