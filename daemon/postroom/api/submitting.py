@@ -48,11 +48,11 @@ class _Names:
     trace_id: str
 
     @classmethod
-    def of(cls, sender: Sender | None, value: object) -> Self:
+    def of(cls, sender: Sender, value: object) -> Self:
         """The names, fit to be shown."""
         fields = value if isinstance(value, dict) else {}
-        key = fields.get("idempotency_key") or (sender and sender.header_key)
-        trace_id = find_trace(fields, sender.trace_header if sender else None)
+        key = fields.get("idempotency_key") or sender.header_key
+        trace_id = find_trace(fields, sender.trace_header)
         return cls(
             key=key if isinstance(key, str) else "",
             trace_id=shown(trace_id, _TRACE_LENGTH) if isinstance(trace_id, str) else "",

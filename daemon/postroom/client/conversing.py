@@ -102,7 +102,7 @@ class Conversing(Calling):
         """A page of events that somebody could not handle."""
         cursor = filters.pop("cursor", None)
         found = self._get("/v1/dead-letters", {"events_cursor": cursor, **filters})
-        return {"items": found["events"], "next_cursor": found["next_events_cursor"]}
+        return {"items": found.get("events", []), "next_cursor": found.get("next_events_cursor")}
 
     def thread(self, thread_id: str, **more: Filter) -> Json:
         """A conversation: its latest deliveries and events."""
