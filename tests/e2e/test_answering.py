@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from postroom.core.inaddress import AddressBook, Ours
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Problem
 from postroom.core.token import TokenKind, make_key
-from postroom.outbound.assemble import Signing
+from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.submitting import RefusalCode, Refused, Submitted
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import ALICE, PostOffice, in_mail, token_of
@@ -29,7 +28,7 @@ from support.relay import Hold, Reply, ScriptedRelay, Transaction
 
 
 KEY = make_key(b"k" * 32)
-SIGNING = Signing(KEY, timedelta(days=400))
+RING = KeyRing((KEY,), frozenset())
 
 
 class House:
@@ -84,7 +83,7 @@ async def open_house(
     async with ScriptedRelay() as relay:
         said = settings(tmp_path, relay.port, mailbox=mailbox)
         boxes = {id_: replace(box, **given) for id_, box in said.mailboxes.items()}
-        async with open_post(replace(said, mailboxes=boxes), signing=SIGNING) as post:
+        async with open_post(replace(said, mailboxes=boxes), ring=RING) as post:
             yield House(post, relay)
 
 

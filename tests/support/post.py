@@ -6,14 +6,14 @@
         assert await post.states(job) == {"a@example.com": "sent"}
         await post.run(300)                      # five minutes later
 
-Real: store, submitter, staging, spool, dispatcher, pool, SMTP. Not there: the API's socket (`serve` opens it) and
-housekeeping.
+Real: store, submitter, staging, spool, dispatcher, pool, SMTP; listener, parsers and intake where the settings have a
+listener. Not there: the API's socket (`serve` opens it) and housekeeping.
 """
 
 import asyncio
 import io
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from postroom.ops.throttle import Throttle
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.submitting import Refused, Repeated, SubmitResult, Submitted
 from postroom.service.files import Files
-from postroom.service.joined import Joined, join
+from postroom.service.joined import Joined, find_keys, join
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox, Setting, open_outbox
 from support.clock import FakeClock, breathe, settle
@@ -138,6 +138,31 @@ class Post:
                 self._fail_with_loop()
                 await breathe()
 
+    async def until_answered(
+        self, is_so: Callable[[], Awaitable[bool]], timeout_s: float = 10
+    ) -> None:
+        """The same for a question that takes its time."""
+        async with asyncio.timeout(timeout_s):
+            while not await is_so():
+                self._fail_with_loop()
+                await breathe()
+
+    @asynccontextmanager
+    async def time_passing(self, step: float = 1) -> AsyncIterator[None]:
+        """Let time pass, again and again, until the end of the block."""
+
+        async def tick() -> None:
+            while True:
+                self.clock.advance(step)
+                await breathe()
+
+        async with asyncio.TaskGroup() as group:
+            ticking = group.create_task(tick())
+            try:
+                yield
+            finally:
+                ticking.cancel()
+
     async def quiet(self, under_way: int = 0) -> None:
         """Return when nothing more happens by itself: the store idle, so many under way, nothing left to read or start."""
         async with asyncio.timeout(20):
@@ -220,14 +245,19 @@ async def open_post(
     async with opened as outbox:
         with files.opened(outbox.space):
             async with asyncio.TaskGroup() as group:
-                joined = await join(
-                    said, tools, outbox, files, ring or KeyRing((), frozenset()), group
-                )
+                ring = ring or await find_keys(said, tools, outbox)
+                joined = await join(said, tools, outbox, files, ring, group)
                 loop = group.create_task(joined.dispatcher.run())
+                if joined.inward is not None:
+                    await joined.inward.start()
+                    intake = group.create_task(joined.inward.intake.run())
                 post = Post(clock, said, outbox, joined, tools, log, loop)
                 try:
                     yield post
                 finally:
+                    if joined.inward is not None:
+                        intake.cancel()
+                        await joined.inward.close()
                     await _end(post)
 
 

@@ -1,9 +1,11 @@
-"""A real Postfix in a directory of its own: takes mail on a port of loopback and hands it on to another."""
+"""A real Postfix in a directory of its own: takes mail on a port of loopback and hands it on.
+
+What is for agent.test goes to one port, what is for example.com and reply.example.com (our own addresses) to another.
+"""
 
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.inward import free_port
 from support.peers import needs_peer, needs_root
 
 
@@ -25,8 +28,9 @@ mydestination =
 mynetworks = 127.0.0.0/8
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
-relay_domains = agent.test
-transport_maps = inline:{{ {{ agent.test = smtp:[127.0.0.1]:{next_hop} }} }}
+relay_domains = agent.test, example.com, reply.example.com
+transport_maps = inline:{{ {{ agent.test = smtp:[127.0.0.1]:{next_hop} }},
+    {{ example.com = smtp:[127.0.0.1]:{way_in} }}, {{ reply.example.com = smtp:[127.0.0.1]:{way_in} }} }}
 smtpd_relay_restrictions = permit_mynetworks, reject
 smtpd_recipient_restrictions = check_recipient_access inline:{{ {{ gone@agent.test = 550 5.1.1 User unknown }} }}
 disable_dns_lookups = yes
@@ -59,35 +63,42 @@ postlog unix-dgram n - n - 1 postlogd
 
 @dataclass(frozen=True)
 class Postfix:
-    """Where it listens, to whom it hands on, and where it writes."""
+    """Where it listens, to whom it hands on (`way_in`: what is for us), and where it writes."""
 
     port: int
     next_hop: int
+    way_in: int
     folder: Path
 
     @property
     def log(self) -> str:
         return (self.folder / "log").read_text()
 
+    def flush(self) -> None:
+        """Have it try again at once what waits."""
+        _call(needs_peer("postfix"), self.folder, "flush")
+
 
 @contextmanager
 def postfix() -> Iterator[Postfix]:
-    """One that runs until the end of the block; what is for agent.test goes to `next_hop`, where nobody listens yet."""
+    """One that runs until the end of the block; nobody listens yet at `next_hop` and `way_in`."""
     command = needs_peer("postfix")
     needs_root()
     # not pytest's folder: Postfix gives up its privileges, and could not walk into that
     folder = Path(tempfile.mkdtemp(prefix="postroom-postfix-"))
     try:
         folder.chmod(0o755)
-        port, next_hop = _free_port(), _free_port()
-        (folder / "main.cf").write_text(MAIN.format(folder=folder, next_hop=next_hop))
+        port, next_hop, way_in = free_port(), free_port(), free_port()
+        (folder / "main.cf").write_text(
+            MAIN.format(folder=folder, next_hop=next_hop, way_in=way_in)
+        )
         (folder / "master.cf").write_text(MASTER.format(port=port))
         (folder / "queue").mkdir()
         (folder / "data").mkdir()
         os.chown(folder / "data", pwd.getpwnam("postfix").pw_uid, -1)
         _call(command, folder, "start")
         try:
-            yield Postfix(port, next_hop, folder)
+            yield Postfix(port, next_hop, way_in, folder)
         finally:
             _call(command, folder, "stop")
     finally:
@@ -104,11 +115,3 @@ def _call(command: str, folder: Path, verb: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-def _free_port() -> int:
-    """A port that nobody had a moment ago: Postfix can not be told to let the kernel choose."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port

@@ -1,0 +1,91 @@
+"""Mail for the listener of a daemon under test, and the settings with which it listens.
+
+port = free_port()
+async with house_in(tmp_path, relay.port, nursery, more=listening_at(port)) as house:
+    ...
+    told = await mail_to(port, answer_to(relay.transactions[0], "Yes."), reply_to(relay.transactions[0]))
+    assert told.startswith("250")
+"""
+
+import asyncio
+import email
+import email.policy
+import re
+import socket
+from email.message import EmailMessage
+
+from support.listening import Client
+from support.relay import Transaction
+
+
+ALICE = "alice@customer.example"
+SUPPORT = "support@example.com"
+TEMPLATES = """\
+reply_address = "support-r-{token}@reply.example.com"
+return_path = "support-b-{token}@reply.example.com"
+"""
+LISTENER = """
+[listener]
+hostname = "mx.example.com"
+listen = ["127.0.0.1:{port}"]
+domains = ["example.com", "reply.example.com"]
+postmaster = "support"
+"""
+
+
+def listening_at(port: int) -> str:
+    """What follows the settings of a mailbox: its addresses with tokens, and the listener."""
+    return TEMPLATES + LISTENER.format(port=port)
+
+
+def free_port() -> int:
+    """A port that nobody had a moment ago: the settings want a number."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def parsed(sent: Transaction) -> EmailMessage:
+    """What the relay got, its header read."""
+    found = email.message_from_bytes(sent.content or b"", policy=email.policy.SMTP)
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def reply_to(sent: Transaction) -> str:
+    """The signed address that answers go to."""
+    return str(parsed(sent)["Reply-To"].addresses[0].addr_spec)
+
+
+def answer_to(
+    sent: Transaction, text: str, *, to: str = "", sender: str = ALICE, has_ids: bool = True
+) -> bytes:
+    """A person's reply to what the relay got; without ids only its address says what it answers."""
+    subject = f"Re: {parsed(sent)['Subject']}"
+    head = {"From": sender, "To": to or reply_to(sent), "Subject": subject}
+    if has_ids:
+        head["In-Reply-To"] = head["References"] = str(parsed(sent)["Message-ID"])
+    return mail(text, **head)
+
+
+def mail(text: str, **head: str) -> bytes:
+    """A small mail; its Message-ID follows from what it says."""
+    number = abs(hash((text, *head.values())))
+    fields = {"Message-ID": f"<{number}@customer.example>", **head}
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", text, ""]).encode()
+
+
+async def mail_to(port: int, content: bytes, *to: str, sender: str = ALICE) -> str:
+    """Hand a mail in: the first refusal, or the reply to the final dot; '' = the server hung up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    async with Client(reader, writer) as client:
+        await client.hear()
+        lines = ["EHLO mx.customer.example", f"MAIL FROM:<{sender}>"]
+        for line in (*lines, *(f"RCPT TO:<{one}>" for one in to), "DATA"):
+            told = await client.say(line)
+            if told[:1] not in ("2", "3"):
+                return told
+        await client.send(re.sub(rb"(?m)^\.", b"..", content) + b".\r\n")
+        return await client.hear()
