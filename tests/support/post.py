@@ -172,6 +172,16 @@ class Post:
                 self.clock.advance(step)
                 await breathe()
 
+    async def pass_until_answered(
+        self, is_so: Callable[[], Awaitable[bool]], step: float = 0.5
+    ) -> None:
+        """The same for a question that takes its time."""
+        async with asyncio.timeout(20):
+            while not await is_so():
+                self._fail_with_loop()
+                self.clock.advance(step)
+                await breathe()
+
     @asynccontextmanager
     async def serve(self, path: Path) -> AsyncIterator[None]:
         """The API on a Unix socket."""
