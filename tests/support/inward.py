@@ -89,7 +89,8 @@ async def mail_to(port: int, content: bytes, *to: str, sender: str = ALICE) -> s
             told = await client.say(line)
             if told[:1] not in ("2", "3"):
                 return told
-        await client.send(re.sub(rb"(?m)^\.", b"..", content) + b".\r\n")
+        end = b".\r\n" if content.endswith(b"\r\n") else b"\r\n.\r\n"
+        await client.send(re.sub(rb"(?m)^\.", b"..", content) + end)
         return await client.hear()
 
 
