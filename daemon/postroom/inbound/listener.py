@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Sequence
 from errno import EADDRINUSE
+from typing import cast
 
 from postroom.core.listening import Listening
 from postroom.inbound.door import Door, Guest
@@ -132,8 +133,7 @@ class _Doorstep(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let it in, or send it away."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - what servers make
-        self._listener.welcome(transport)
+        self._listener.welcome(cast("asyncio.Transport", transport))  # uvloop's has another base
 
 
 def _context(settings: Listening) -> ssl.SSLContext | None:

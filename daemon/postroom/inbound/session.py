@@ -11,7 +11,7 @@ import contextlib
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import AnyStr, Final, Protocol
+from typing import AnyStr, Final, Protocol, cast
 
 from aiosmtpd.smtp import SMTP, TLSSetupException
 
@@ -91,15 +91,15 @@ class Session(SMTP):
     def stop(self) -> None:
         """Say that we stop, and hang up; when a message is coming in, after it."""
         self._is_stopping = True
-        if not self._is_receiving and isinstance(self.transport, asyncio.Transport):
-            self.transport.write(f"{Reply.STOPPING}\r\n".encode())
+        if not self._is_receiving and self.transport is not None:
+            cast("asyncio.Transport", self.transport).write(f"{Reply.STOPPING}\r\n".encode())
             self._hang_up()
 
     def abort(self) -> None:
         """Hang up at once."""
         for transport in (self.transport, self._original_transport):
-            if isinstance(transport, asyncio.Transport):
-                transport.abort()
+            if transport is not None:
+                cast("asyncio.Transport", transport).abort()  # uvloop's has another base
 
     def connection_lost(self, error: Exception | None) -> None:
         """As aiosmtpd does, but once; then the house may forget it."""
