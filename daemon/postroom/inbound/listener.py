@@ -133,11 +133,7 @@ class _Doorstep(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let it in, or send it away."""
-<<<<<<< HEAD
         self._listener.welcome(cast(asyncio.Transport, transport))
-=======
-        self._listener.welcome(cast("asyncio.Transport", transport))  # uvloop's has another base
->>>>>>> in-listen
 
 
 def _context(settings: Listening) -> ssl.SSLContext | None:

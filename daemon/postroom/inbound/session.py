@@ -91,27 +91,16 @@ class Session(SMTP):
     def stop(self) -> None:
         """Say that we stop, and hang up; when a message is coming in, after it."""
         self._is_stopping = True
-<<<<<<< HEAD
         transport = self._transports()[0]
         if not self._is_receiving and transport is not None:
             transport.write(f"{Reply.STOPPING}\r\n".encode())
-=======
-        if not self._is_receiving and self.transport is not None:
-            cast("asyncio.Transport", self.transport).write(f"{Reply.STOPPING}\r\n".encode())
->>>>>>> in-listen
             self._hang_up()
 
     def abort(self) -> None:
         """Hang up at once."""
-<<<<<<< HEAD
         for transport in self._transports():
             if transport is not None:
                 transport.abort()
-=======
-        for transport in (self.transport, self._original_transport):
-            if transport is not None:
-                cast("asyncio.Transport", transport).abort()  # uvloop's has another base
->>>>>>> in-listen
 
     def connection_lost(self, error: Exception | None) -> None:
         """As aiosmtpd does, but once; then the house may forget it."""
