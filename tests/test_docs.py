@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,14 +16,18 @@ from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
-from postroom.core.delivery import TRANSITIONS, DeliveryState
+from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
+from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
 from postroom.core.jobfields import _FIELDS
+from postroom.core.matching import MatchedBy
 from postroom.core.reason import EXPLANATIONS, ReasonCode
+from postroom.inbound.limits import Limits
+from postroom.inbound.words import Reply
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
 from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
 from postroom.store.sqlite.transition import event_of
-from support.config_files import ROOT, load_text, with_every_setting
+from support.config_files import MAILBOX, ROOT, load_text, with_every_setting
 from support.drawing import draw
 
 
@@ -34,7 +39,7 @@ ROW = re.compile(r"\| `([^`]+)` \| (.*) \|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TYPED = re.compile(r"(?:`|^|/bin/|&& )postroom +([a-z][^`\n;|)]*)", re.MULTILINE)
 NAMED = re.compile(
-    r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|ops|outbound|ports|service|store|systemd|tests)/"
+    r"(?<![\w./-])((?:api|benchmarks|cli|config|core|docs|inbound|ops|outbound|ports|service|store|systemd|tests)/"
     r"[\w/-]*\w(?:\.[a-z]\w*)*)"
 )
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -140,6 +145,34 @@ def test_every_reason_code_is_in_the_manual_with_what_to_do() -> None:
     }
 
 
+def test_every_reply_of_the_listener_is_told() -> None:
+    assert list(_table("receiving.md", "reply")) == list(Reply)
+
+
+def test_every_limit_of_the_listener_is_told() -> None:
+    told = {name: float(value) for name, (value, _) in _table("receiving.md", "limit").items()}
+    limits = asdict(Limits())
+    others = limits.pop("calls")
+    assert told == limits
+    calls = ", ".join(f"{verb} {most}" for verb, most in others.items())
+    assert calls in _read("receiving.md")
+
+
+@pytest.mark.parametrize("recipe", ["A", "B", "C"])
+def test_a_recipe_for_replies_can_be_loaded(recipe: str, tmp_path: Path) -> None:
+    section = _read("receiving.md").partition(f"### {recipe}: ")[2].partition("##")[0]
+    listener, *others = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    listener = re.sub(r"tls_\w+ = .*\n", "", listener)
+    assert load_text(tmp_path, f"{listener}\n{MAILBOX}\n{''.join(others)}").warnings == ()
+
+
+def test_the_listener_of_the_readme_can_be_loaded(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text("utf-8").partition("## Getting replies here")[2]
+    listener, mailbox = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    text = f"{listener}\n{MAILBOX.replace('support', 'reports')}\n{mailbox}"
+    assert load_text(tmp_path, text).mailboxes["reports"].reply_address is not None
+
+
 def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None:
     told = _table("operating.md", "gate")
     assert list(told) == [gate.name for gate in GATES]
@@ -173,8 +206,17 @@ def test_every_exit_code_is_in_the_manual() -> None:
 
 
 def test_every_type_of_event_is_in_the_description_of_the_api() -> None:
+    assert set(_table("api.md", "event")) == set(EventType)
     types = {event_of(before, after) for before, ends in TRANSITIONS.items() for after in ends}
-    assert set(_table("api.md", "event")) == types - {None}
+    assert types - {None} < set(EventType)
+
+
+def test_every_sign_of_a_thread_and_every_fact_is_in_the_manual() -> None:
+    page = _read("threads.md")
+    found = re.findall(r"\| `(\w+)` \| `(?:certain|strong|weak|none)` \|", page)
+    assert set(found) == set(MatchedBy)
+    order = ", ".join(f"`{one}`" for one in Feedback)
+    assert order in page
 
 
 def test_every_field_of_a_job_is_described_by_all_who_tell_of_it() -> None:
@@ -253,7 +295,8 @@ def test_a_mailbox_in_the_documentation_can_be_loaded(
     (tmp_path / "reports").write_text("secret")
     (tmp_path / "reports").chmod(0o400)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    blocks = re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    text = (ROOT / page).read_text("utf-8").partition("## Getting replies here")[0]
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     assert blocks
     for block in blocks:
         settings = load_text(

@@ -212,7 +212,7 @@ async def test_a_job_is_read_by_its_id(api: Api) -> None:
         "/jobs/",
         "/jobs/%2F",
         "/threads/thr_0000000000001",
-        "/leases",
+        "/templates",
         "/nothing",
     ],
 )

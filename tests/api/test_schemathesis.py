@@ -8,13 +8,16 @@ import asyncio
 import socket
 import sys
 from asyncio.subprocess import PIPE, STDOUT
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from postroom.api.server import ApiServer
 from postroom.core.delivery import DeliveryState
+from postroom.ports.leasing import Lease, LeaseWish
 from support.api_server import fake_parts
+from support.lease_fakes import DEAD, LEASE, FakeLeases
 from support.records import delivery, job
 
 
@@ -22,6 +25,13 @@ CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_headers_conformance,response_schema_conformance,negative_data_rejection,unsupported_method"
 )
+
+
+class Plenty(FakeLeases):
+    """There is always something to lease, so no poll waits."""
+
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+        return (LEASE,)
 
 
 def loopback() -> socket.socket:
@@ -35,7 +45,7 @@ def loopback() -> socket.socket:
 async def test_no_request_is_answered_in_a_way_that_is_not_described(tmp_path: Path) -> None:
     faults: list[tuple[str, Exception]] = []
     async with asyncio.TaskGroup() as group:
-        parts = fake_parts(group, faults)
+        parts = replace(fake_parts(group, faults), leases=Plenty(dead=(DEAD,)))
         parts.loop.settle.set()  # type: ignore[attr-defined]
         outbox = parts.reader
         states = {1: DeliveryState.FAILED, 2: DeliveryState.UNCERTAIN, 3: DeliveryState.SENT}
@@ -50,6 +60,7 @@ async def test_no_request_is_answered_in_a_way_that_is_not_described(tmp_path: P
                 str(Path(sys.executable).with_name("schemathesis")),
                 "run",
                 f"http://{host}:{port}/v1/openapi.json",
+                "--exclude-path=/v1/events/stream",  # it never ends
                 "--phases=coverage,fuzzing",
                 "--max-examples=2",
                 f"--checks={CHECKS}",

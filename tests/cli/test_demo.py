@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from postroom.cli import demo
+from postroom.cli import demo, demo_talk
+from postroom.cli.demo_people import AWAY, MOVED, PERSON, SAID, SAID_ID
 from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Mail, Relay
 from postroom.cli.demo_stage import Stage
 from postroom.cli.demo_watch import Watch
@@ -119,3 +120,83 @@ def test_it_fails_when_something_is_not_as_promised(
 ) -> None:
     assert demo._conclude(demo._promises(relay, again, is_settled=is_settled)) == code
     assert ("failed  " in capsys.readouterr().out) == bool(code)
+
+
+def talk(**more: Any) -> demo_talk.Talk:
+    """What came of the second part, as promised but for `more`."""
+    asked = {
+        "deliveries": [
+            {"id": f"dlv_{n}", "recipient": who, "thread_id": f"thr_{n}"}
+            for n, who in enumerate((PERSON, AWAY, MOVED), start=1)
+        ]
+    }
+    fields: dict[str, Any] = {
+        "asked": asked,
+        "came": [reply(), {"id": "evt_2", "type": "auto_reply.received"}],
+        "first": [lease(1)],
+        "second": [],
+        "late": "lease_lost",
+        "taken_over": [lease(2)],
+        "answers": [Mail(PERSON, "Re: x", None, in_reply_to=SAID_ID)],
+        "feedback": {PERSON: "sent replied", AWAY: "sent none", MOVED: "sent bounced"},
+    }
+    return demo_talk.Talk(**{**fields, **more})
+
+
+def reply(thread: str = "thr_1", text: str = f"{SAID}\n", by: str = "reply_token") -> Any:
+    metadata = {"agent_run_id": "run_789"}
+    return {
+        "id": "evt_1",
+        "type": "reply.received",
+        "thread": {"id": thread, "matched_by": by, "metadata": metadata},
+        "message": {"new_text": text},
+    }
+
+
+def lease(fence: int, *events: str) -> Any:
+    return {
+        "id": f"lse_{fence}",
+        "fence": fence,
+        "events": [{"id": e} for e in events or ["evt_1"]],
+    }
+
+
+AWAY_EVENT = {"id": "evt_2", "type": "auto_reply.received"}
+ANSWER = Mail(PERSON, "Re: x", None, in_reply_to=SAID_ID)
+
+
+@pytest.mark.parametrize(
+    ("more", "broken"),
+    [
+        ({}, 0),
+        ({"came": [reply("thr_9"), AWAY_EVENT]}, 1),
+        ({"came": [reply(by="subject"), AWAY_EVENT]}, 1),
+        ({"came": [reply(text=f"{SAID}\n> quoted\n"), AWAY_EVENT]}, 1),
+        ({"came": [reply()]}, 1),
+        ({"came": []}, 3),
+        ({"first": [lease(1, "evt_1", "evt_2")]}, 1),
+        ({"feedback": {PERSON: "sent replied", AWAY: "sent none", MOVED: "sent none"}}, 1),
+        ({"second": [lease(3)]}, 1),
+        ({"late": ""}, 1),
+        ({"taken_over": [lease(1)]}, 1),
+        ({"answers": []}, 1),
+        ({"answers": [ANSWER, ANSWER]}, 1),
+    ],
+    ids=[
+        "as promised",
+        "another conversation",
+        "found by its subject",
+        "the quote is in it",
+        "no out-of-office",
+        "nothing came",
+        "an agent was woken by a machine",
+        "no bounce",
+        "two holders",
+        "a stale fence was good enough",
+        "the fence did not rise",
+        "no answer went",
+        "the answer went twice",
+    ],
+)
+def test_it_fails_when_answers_are_not_as_promised(more: dict[str, Any], broken: int) -> None:
+    assert [one.is_kept for one in demo_talk.promises(talk(**more))].count(False) == broken

@@ -8,6 +8,9 @@ import pytest
 from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, HOST, Mail, Relay
 
 
+MAIL = "Subject: Hi\r\nReply-To: r@example.com\r\nIn-Reply-To: <1@example.com>\r\n\r\nText.\r\n"
+
+
 @pytest.fixture
 def relay() -> Iterator[Relay]:
     running = Relay()
@@ -25,12 +28,13 @@ def refusal(relay: Relay, recipient: str) -> int:
 
 def send(relay: Relay, recipient: str) -> None:
     with smtplib.SMTP(HOST, relay.port, local_hostname="test", timeout=5) as client:
-        client.sendmail("a@example.com", [recipient], "Subject: Hi\r\n\r\nText.\r\n")
+        client.sendmail("a@example.com", [recipient], MAIL)
 
 
 def test_it_accepts_and_remembers(relay: Relay) -> None:
     send(relay, "ann@example.com")
-    assert relay.mails == [Mail("ann@example.com", "Hi", None)]
+    known = ("r@example.com", "a@example.com", "<1@example.com>")
+    assert relay.mails == [Mail("ann@example.com", "Hi", None, *known)]
     assert relay.copies("ann@example.com") == 1
 
 

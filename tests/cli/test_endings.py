@@ -48,7 +48,13 @@ def test_programs_read_of_settings_as_json(
     settings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", "check", "--json", "--config", str(settings)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": []}
+    assert json.loads(capsys.readouterr().out) == {
+        "ok": True,
+        "problems": [],
+        "warnings": [],
+        "dns": [],
+        "advice": [],
+    }
     settings.write_text("[daemon]\nslots = 0\n")
     assert main(["config", "check", "--json", "--config", str(settings)]) == 78
     said = json.loads(capsys.readouterr().out)

@@ -13,12 +13,13 @@ import pytest
 
 from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
-from support.cli_daemon import ENDED, EXPLAINED, JOB, brief, page, teach
+from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, brief, page, teach
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
 
 
 GOLDEN = Path(__file__).parent / "golden"
 SEND = ["send", "--mailbox", "support", "--to", "ann@example.com", "--subject", "Hi", "--text", "x"]
+COMPLETE = ["events", "complete", "lse_1", "--fence", "3"]
 
 
 @pytest.fixture
@@ -43,6 +44,12 @@ VERBS = [
     ("explain", ["explain", "job_1"], 0),
     ("dead-letters", ["dead-letters", "--since", "24h"], 1),
     ("events", ["events"], 0),
+    ("events-tail", ["events", "tail", "--after", "1", "--count", "1"], 0),
+    ("events-lease", ["events", "lease", "--mailbox", "support", "--for", "120"], 0),
+    ("events-complete", [*COMPLETE, "--reply-to", "evt_2", "--text", "Yes."], 0),
+    ("events-release", ["events", "release", "lse_1", "--fence", "3", "--delay", "60"], 0),
+    ("events-retry", ["events", "retry", "evt_1"], 0),
+    ("thread", ["thread", "thr_1"], 0),
     ("mailboxes", ["mailboxes"], 0),
     ("mailboxes-check", ["mailboxes", "check", "support"], 69),
     ("mailboxes-pause", ["mailboxes", "pause", "support", "--reason", "moving"], 0),
@@ -136,12 +143,12 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_verbs_are_those_of_the_contract() -> None:
-    verbs = "run demo send status jobs show cancel retry resolve explain dead-letters events mailboxes suppressions stats config"
+    verbs = "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions stats config"
     assert set(root.commands) == set(verbs.split())
 
 
 @pytest.mark.parametrize(
-    "verb", ["selftest", "backup", "restore", "doctor", "top", "reload", "mcp", "thread"]
+    "verb", ["selftest", "backup", "restore", "doctor", "top", "reload", "mcp"]
 )
 def test_a_verb_of_a_later_version_does_not_exist(
     verb: str, capsys: pytest.CaptureFixture[str]
@@ -288,6 +295,9 @@ def test_a_file_that_can_not_be_read_exits_66(
         ["resolve", "dlv_3", "--as", "maybe"],
         ["show", "job_1", "--raw"],
         ["dead-letters", "--since", "yesterday"],
+        ["events", "complete", "lse_1"],
+        [*COMPLETE, "--text", "x"],
+        [*COMPLETE, "--reply-to", "evt_2"],
         ["status", "--config", "/nonexistent"],
     ],
     ids=" ".join,
@@ -402,6 +412,45 @@ def test_no_dead_letters_is_no_news(daemon: FakeDaemon, capsys: pytest.CaptureFi
     daemon.on("GET /v1/dead-letters", page())
     assert main(["dead-letters"]) == 0
     assert capsys.readouterr() == ("", "No dead letters.\n")
+
+
+def test_events_that_nobody_could_handle_are_dead_letters(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("GET /v1/dead-letters", {**DEAD, "items": []})
+    assert main(["dead-letters"]) == 1
+    assert "postroom events retry ID" in capsys.readouterr().err
+
+
+def test_a_lease_that_can_not_be_had_exits_75(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("POST /v1/leases", {"leases": []})
+    assert main(["events", "lease"]) == 75
+    assert capsys.readouterr() == ("", "Nothing waits.\n")
+
+
+def test_a_lease_is_asked_for_and_completed_as_it_was_typed(daemon: FakeDaemon) -> None:
+    typed = "lease --consumer a --mailbox x --mailbox y --type reply.received --threads 2 --for 9"
+    assert main(["events", *typed.split()]) == 0
+    assert main([*COMPLETE, "--ack", "evt_2", "--reply-to", "evt_2", "--text", "Yes."]) == 0
+    asked = {**daemon.asked[0].json, "attempt_id": "any"}
+    assert asked == {
+        "consumer": "a",
+        "mailbox_ids": ["x", "y"],
+        "types": ["reply.received"],
+        "max_threads": 2,
+        "lease_s": 9.0,
+        "wait_s": 0.0,
+        "attempt_id": "any",
+    }
+    (reply,) = daemon.asked[1].json["replies"]
+    assert (daemon.asked[1].json["ack"], daemon.asked[1].json["fence"]) == (["evt_2"], 3)
+    assert {**reply, "idempotency_key": "any"} == {
+        "in_reply_to_event": "evt_2",
+        "text": "Yes.",
+        "idempotency_key": "any",
+    }
 
 
 def test_a_long_list_is_cut_and_says_so(
@@ -565,3 +614,34 @@ def test_colour_is_left_out_where_it_is_not_wanted(
     monkeypatch.setenv("NO_COLOR", "1")
     main(["jobs"])
     assert "\x1b[" not in capsys.readouterr().out
+
+
+def test_an_answer_needs_no_mailbox_and_no_subject(daemon: FakeDaemon) -> None:
+    answer = ["--in-reply-to", "evt_7", "--lease", "lse_3:5", "--new-recipients"]
+    condition = ["--if-version", "0", "--if-no-mail-since", "evt_7"]
+    assert main(["send", "--text", "x", *answer, *condition]) == 0
+    asked = daemon.asked[-1].json
+    del asked["idempotency_key"]
+    assert asked == {
+        "text": "x",
+        "in_reply_to_event": "evt_7",
+        "lease": {"id": "lse_3", "fence": 5},
+        "allow_new_recipients": True,
+        "if": {"thread_version": 0, "no_inbound_since": "evt_7"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--to", "a@example.com", "--subject", "s"], "Missing option '--mailbox'"),
+        (["--to", "a@example.com", "--mailbox", "m"], "Missing option '--subject'"),
+        (["--in-reply-to", "evt_7", "--lease", "lse_3"], "is not the id of a lease"),
+    ],
+    ids=["mailbox", "subject", "lease"],
+)
+def test_what_send_needs_is_said(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], argv: list[str], says: str
+) -> None:
+    assert main(["send", "--text", "x", *argv]) == 64
+    assert says in capsys.readouterr().err

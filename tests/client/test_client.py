@@ -271,6 +271,9 @@ def test_a_pipe_is_uploaded_in_pieces_and_only_once(daemon: FakeDaemon, client: 
         client.stage(Pipe(data), filename="x.bin")  # type: ignore[arg-type]
 
 
+LEASE = {"id": "lse_1", "fence": 3}
+
+
 SEND_AT = "2026-12-01T07:00:00Z"
 CALLS: list[tuple[str, Callable[[Client], object], str, object]] = [
     ("job", lambda c: c.job("job_1"), "GET /v1/jobs/job_1", None),
@@ -313,6 +316,41 @@ CALLS: list[tuple[str, Callable[[Client], object], str, object]] = [
     ),
     ("events", lambda c: c.events(), "GET /v1/events", None),
     ("stats", lambda c: c.stats(), "GET /v1/stats", None),
+    (
+        "extend",
+        lambda c: c.extend(LEASE, 30),
+        "PATCH /v1/leases/lse_1",
+        {"fence": 3, "lease_s": 30},
+    ),
+    (
+        "release",
+        lambda c: c.release(LEASE, delay_s=5, reason="later", failed=True),
+        "POST /v1/leases/lse_1/release",
+        {"fence": 3, "delay_s": 5, "reason": "later", "failed": True},
+    ),
+    (
+        "complete",
+        lambda c: c.complete(LEASE, ack=["evt_1"]),
+        "POST /v1/leases/lse_1/complete",
+        {"fence": 3, "ack": ["evt_1"], "replies": []},
+    ),
+    ("consumers", lambda c: c.consumers(), "GET /v1/consumers", None),
+    (
+        "make consumer",
+        lambda c: c.make_consumer("a", ["reply.received"], start="now"),
+        "POST /v1/consumers",
+        {"name": "a", "types": ["reply.received"], "start": "now"},
+    ),
+    ("delete consumer", lambda c: c.delete_consumer("a"), "DELETE /v1/consumers/a", None),
+    (
+        "retry event",
+        lambda c: c.retry_event("evt_1", "a"),
+        "POST /v1/events/evt_1/retry",
+        {"consumer": "a"},
+    ),
+    ("dead events", lambda c: c.dead_events(), "GET /v1/dead-letters", None),
+    ("thread", lambda c: c.thread("thr_1"), "GET /v1/threads/thr_1", None),
+    ("event raw", lambda c: c.event_raw("evt_1"), "GET /v1/events/evt_1/raw", None),
     ("metrics", lambda c: c.metrics(), "GET /v1/metrics", None),
     ("version", lambda c: c.version(), "GET /v1/version", None),
     ("ready", lambda c: c.is_ready(), "GET /v1/readyz", None),
@@ -377,3 +415,65 @@ def test_the_client_needs_the_standard_library_only() -> None:
         env={"PYTHONPATH": str(Path(__file__).parents[2] / "daemon")},
     )
     assert done.stdout.strip() == "[]"
+
+
+# -- leases and the stream
+
+
+def sse(*seqs: int) -> bytes:
+    blocks = [f'id: {seq}\ndata: {{"seq": {seq}}}\n\n' for seq in seqs]
+    return f"retry: 2000\n\n: ping\n\n{''.join(blocks)}event: bye\ndata: {{}}\n\n".encode()
+
+
+def test_a_stream_goes_on_where_it_broke(daemon: FakeDaemon, client: Client) -> None:
+    daemon.on(
+        "GET /v1/events/stream",
+        Say(body=sse(1, 2)),
+        HangUp(),
+        problem(503, "draining", "It stops."),
+        Say(body=sse(3)),
+    )
+    events = client.follow(after=0)
+    assert [next(events)["seq"] for _ in range(3)] == [1, 2, 3]
+    assert dict(daemon.asked[0].query) == {"after": "0"}
+    assert [one.headers.get("last-event-id") for one in daemon.asked] == [None, "2", "2", "2"]
+
+
+def test_a_stream_of_another_log_ends(daemon: FakeDaemon, client: Client) -> None:
+    daemon.on("GET /v1/events/stream", problem(410, "log_reset", "Another one."))
+    with pytest.raises(Gone):
+        next(client.follow(after=9))
+
+
+def test_a_stream_gives_up_on_a_daemon_that_stays_away(daemon: FakeDaemon, client: Client) -> None:
+    daemon.stop()
+    with pytest.raises(Unreachable):
+        next(client.follow())
+
+
+def test_a_lease_whose_answer_was_lost_is_asked_for_as_the_same_attempt(
+    daemon: FakeDaemon, client: Client
+) -> None:
+    daemon.on("POST /v1/leases", HangUp(), Say(body={"leases": [LEASE]}))
+    assert client.lease("a") == [LEASE]
+    first, second = (one.json["attempt_id"] for one in daemon.asked)
+    assert first == second
+
+
+def test_a_poll_goes_on_over_a_restart_until_its_time_is_up(
+    daemon: FakeDaemon, client: Client
+) -> None:
+    daemon.on(
+        "POST /v1/leases",
+        {"leases": [], "draining": True},
+        {"leases": [LEASE]},
+    )
+    assert client.lease("a", wait_s=60) == [LEASE]
+    assert [one.json["wait_s"] for one in daemon.asked] == [30, 30]
+
+
+def test_replies_get_a_key_before_the_first_try(daemon: FakeDaemon, client: Client) -> None:
+    daemon.on("POST /v1/leases/lse_1/complete", HangUp(), Say(body={"acked": []}))
+    client.complete(LEASE, [{"in_reply_to_event": "evt_1", "text": "x"}])
+    first, second = (one.json["replies"][0]["idempotency_key"] for one in daemon.asked)
+    assert first == second

@@ -10,6 +10,7 @@ import trustme
 
 from postroom.config.loading import load
 from postroom.config.settings import ApiSettings, DaemonSettings, Settings
+from postroom.core.listening import Listening, TokenRules
 from postroom.core.mailbox import LaneShares, Limits, Mailbox, Relay, RetryPolicy
 from postroom.core.retention import Retention
 from support.config_files import ROOT, load_text, problems_of, with_every_setting, write_settings
@@ -21,6 +22,8 @@ SECTIONS = {
     "daemon": f"[daemon]\n{NONSENSE} = 1",
     "api": f"[api]\n{NONSENSE} = 1",
     "retention": f"[retention]\n{NONSENSE} = 1",
+    "listener": f"[listener]\nhostname = 'mx.example.com'\n{NONSENSE} = 1",
+    "tokens": f"[tokens]\n{NONSENSE} = 1",
     "relay": f"[relay.r]\nhost = 'h'\n{NONSENSE} = 1",
     "relay pace": f"[relay.r]\nhost = 'h'\npace = {{ {NONSENSE} = 1 }}",
     "mailbox": "mailbox",
@@ -53,7 +56,11 @@ def _known_settings(section: str, folder: Path) -> set[str]:
 
 def _uncommented(folder: Path) -> Settings:
     (folder / "main").write_text("hunter2")
-    trustme.CA().cert_pem.write_to_path(str(folder / "private-ca.pem"))
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(folder / "private-ca.pem"))
+    issued = authority.issue_cert("mx.example.com")
+    issued.cert_chain_pems[0].write_to_path(str(folder / "mx.example.com.pem"))
+    issued.private_key_pem.write_to_path(str(folder / "mx.example.com.key"))
     text = with_every_setting(SHIPPED)
     return load_text(folder, text, {"CREDENTIALS_DIRECTORY": str(folder)})
 
@@ -79,6 +86,17 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
     assert settings.daemon == DaemonSettings()
     assert settings.api == ApiSettings()
     assert settings.retention == Retention()
+    assert settings.tokens == TokenRules()
+    listener = settings.listener
+    assert listener is not None
+    assert listener == Listening(
+        listener.hostname,
+        listener.listen,
+        listener.domains,
+        listener.tls_certificate,
+        listener.tls_key,
+        postmaster="support",
+    )
     relay = settings.relays["main"]
     assert relay == Relay(
         "main",
@@ -101,7 +119,10 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
         lanes=replace(LaneShares(), bulk_per_second=1),
         retry=RetryPolicy(),
         limits=Limits(),
+        reply_address="r-{token}@reply.example.com",
+        return_path="b-{token}@reply.example.com",
     )
+    assert settings.warnings == ()
 
 
 ANYTHING = (

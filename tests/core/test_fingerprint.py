@@ -220,3 +220,37 @@ def test_other_attachments_are_other() -> None:
     assert same_attachments([({"ref": "att_1"}, "d1")], [({"path": "/b"}, "d1")])
     assert not same_attachments([({"path": "/a"}, None)], [])
     assert same_attachments([], [])
+
+
+EVENT = "evt_0000000000007"
+
+
+def test_an_answer_is_the_same_whatever_lease_it_carries() -> None:
+    plain = job(in_reply_to_event=EVENT)
+    same = job(
+        in_reply_to_event=EVENT,
+        lease={"id": "lse_0000000000004", "fence": 5},
+        allow_new_recipients=False,
+    )
+    assert request_hash(plain, REPLAY) == request_hash(same, REPLAY)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"in_reply_to_event": "evt_0000000000008"},
+        {"in_reply_to_event": EVENT, "allow_new_recipients": True},
+        {"in_reply_to_event": EVENT, "if": {"thread_version": 0}},
+        {"in_reply_to_event": EVENT, "if": {"thread_version": 1}},
+    ],
+    ids=str,
+)
+def test_another_event_or_precondition_is_another_job(changes: dict[str, object]) -> None:
+    assert request_hash(job(in_reply_to_event=EVENT), REPLAY) != request_hash(
+        job(**changes), REPLAY
+    )
+
+
+def test_a_precondition_at_version_0_is_one() -> None:
+    at = [job(thread_id="thr_0000000000003", **{"if": {"thread_version": n}}) for n in (0, 1)]
+    assert request_hash(at[0], REPLAY) != request_hash(at[1], REPLAY)

@@ -127,3 +127,19 @@ def test_what_is_minted_is_read(number: int, days: int) -> None:
     assert isinstance(found, Ours)
     assert found.token is not None
     assert (found.mailbox_id, found.token.number) == ("sales", number)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_own"),
+    [
+        ("Support@example.com", True),
+        ("support+anything@example.com", True),
+        (f"r-{'a' * 29}@reply.example.com", True),
+        (f"B-{'A' * 29}@reply.example.com", True),
+        ("r-short@reply.example.com", False),
+        ("colleague@example.com", False),
+        ("support@elsewhere.example", False),
+    ],
+)
+def test_our_own_addresses_are_known_without_any_key(address: str, is_own: bool) -> None:  # noqa: FBT001
+    assert AddressBook(BOXES, (), None, ()).is_own(address) is is_own

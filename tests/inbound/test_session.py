@@ -194,7 +194,14 @@ async def test_a_relay_that_has_many_mails_for_us_may_go_on() -> None:
 
 async def test_a_trusted_relay_may_err_and_ask() -> None:
     trusted = replace(SETTINGS, trusted_relays=(ip_network("127.0.0.0/8"),))
-    limits = Limits(errors=2, unknown_free=0, tarpit_s=60, per_minute=1, per_address=1)
+    limits = Limits(
+        are_neighbours_counted=True,
+        errors=2,
+        unknown_free=0,
+        tarpit_s=60,
+        per_minute=1,
+        per_address=1,
+    )
     async with listening(limits, trusted) as house, house.client(), house.client() as client:
         await client.say(HELLO, FROM)
         for n in range(5):
@@ -207,7 +214,7 @@ async def test_a_trusted_relay_may_err_and_ask() -> None:
 
 
 async def test_who_guesses_addresses_gets_slow_answers() -> None:
-    limits = Limits(unknown_free=1, tarpit_s=0.2, errors=9)
+    limits = Limits(are_neighbours_counted=True, unknown_free=1, tarpit_s=0.2, errors=9)
     async with listening(limits) as house, house.client() as client:
         await client.say(HELLO, FROM)
         loop = asyncio.get_running_loop()
@@ -277,7 +284,11 @@ async def test_who_never_reads_is_gone_in_the_end() -> None:
 
 
 async def test_more_connections_than_allowed_are_turned_away_and_cost_nothing() -> None:
-    async with listening(Limits(per_address=2)) as house, house.client(), house.client() as second:
+    async with (
+        listening(Limits(are_neighbours_counted=True, per_address=2)) as house,
+        house.client(),
+        house.client() as second,
+    ):
         async with house.client(greeting="421 4.7.0") as third:
             assert await third.hear() == ""
         await second.say("QUIT")
@@ -287,7 +298,7 @@ async def test_more_connections_than_allowed_are_turned_away_and_cost_nothing() 
 
 
 async def test_a_peer_that_comes_too_often_is_turned_away() -> None:
-    async with listening(Limits(per_minute=2)) as house:
+    async with listening(Limits(are_neighbours_counted=True, per_minute=2)) as house:
         for greeting in ("220", "220", "421 4.7.0"):
             async with house.client(greeting=greeting) as client:
                 await client.say("QUIT")

@@ -46,7 +46,7 @@ def analyze() -> str:
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """The units, with a program that is there as the daemon."""
-    for path in UNITS.glob("postroom.*"):
+    for path in UNITS.glob("postroom*.*"):
         text = path.read_text("utf-8").replace("/usr/local/bin/postroom", sys.executable)
         (tmp_path / path.name).write_text(text, "utf-8")
     return tmp_path
@@ -57,7 +57,8 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_systemd_finds_nothing_wrong(analyze: str, units: Path) -> None:
-    done = _run(analyze, "verify", str(units / "postroom.service"), str(units / "postroom.socket"))
+    names = ("postroom.service", "postroom.socket", "postroom-smtp.socket")
+    done = _run(analyze, "verify", *(str(units / name) for name in names))
     ours = [line for line in done.stderr.splitlines() if "postroom" in line]
     assert (done.returncode, ours) == (0, [])
 
@@ -86,6 +87,12 @@ def test_the_daemon_drains_before_systemd_kills_it() -> None:
 def test_the_socket_of_the_unit_is_the_one_that_clients_know() -> None:
     assert Unit("postroom.socket")["Socket"]["ListenStream"] == str(ApiSettings().socket)
     assert Unit("postroom.socket")["Socket"]["FileDescriptorName"] == "api"
+
+
+def test_the_socket_for_mail_is_handed_to_the_daemon_by_its_name() -> None:
+    unit = Unit("postroom-smtp.socket")["Socket"]
+    assert (unit["Service"], unit["FileDescriptorName"]) == ("postroom.service", "smtp")
+    assert unit["ListenStream"] == "25"
 
 
 def test_the_state_folder_of_the_unit_is_the_default() -> None:

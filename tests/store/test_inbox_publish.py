@@ -285,7 +285,24 @@ async def test_a_report_about_two_recipients_is_an_event_for_each(office: PostOf
     assert bounced["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, alice)
     assert delayed["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, bob)
     assert [await office.feedback(one) for one in (alice, bob)] == ["bounced", "delayed"]
-    await office.doubled(mail)
+    assert (await office.doubled(mail))["seq"] == bounced["seq"]
+
+
+async def test_of_several_blocks_about_one_delivery_the_strongest_counts(
+    office: PostOffice,
+) -> None:
+    done = await office.sent()
+    number = done.deliveries[0].number
+    said = [
+        block(f"{n}@x.example", action) for n, action in enumerate(("delayed", "failed", "delayed"))
+    ]
+    event = await office.published(report_mail(*said), token_of(number, BOUNCE))
+    assert (event["type"], event["delivery_report"]["recipient"]) == (
+        "delivery.bounced",
+        "1@x.example",
+    )
+    assert len(event["delivery_report"]["recipients"]) == 3
+    assert await office.feedback(number) == "bounced"
 
 
 STRENGTHS: dict[str, Any] = {

@@ -245,6 +245,24 @@ async def test_after_thirty_days_a_subject_ties_nothing(office: PostOffice) -> N
     assert third["thread"]["id"] != first["thread"]["id"]
 
 
+async def test_after_thirty_days_nor_does_the_subject_of_what_we_wrote(office: PostOffice) -> None:
+    thread, _, _ = await the_job(office)
+    assert (await office.published(in_mail(), at=days(29.9)))["thread"]["id"] == thread
+    other = in_mail("Alice@CUSTOMER.example", "AW: Report")
+    assert (await office.published(other, at=days(30.1)))["thread"]["id"] == thread  # by her own
+    _, _, _ = await the_job(office, key="second")
+    fresh = await office.published(in_mail(subject="Re: Report", text="x"), at=days(61))
+    assert fresh["thread"]["matched_by"] == "none"
+
+
+async def test_a_second_question_with_the_same_subject_is_a_thread_of_its_own(
+    office: PostOffice,
+) -> None:
+    first = await office.published(in_mail(subject="Question", text="One?"))
+    second = await office.published(in_mail(subject="Question", text="Two?"))
+    assert second["thread"]["id"] != first["thread"]["id"]
+
+
 async def test_outlooks_thread_index_ties_mails_of_one_peer(office: PostOffice) -> None:
     first = await office.published(in_mail(subject="One", thread_index=INDEX))
     longer = "AQHb" + "A" * 32

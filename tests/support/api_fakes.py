@@ -22,7 +22,14 @@ from postroom.core.record import (
     StagedRecord,
     SuppressionRecord,
 )
-from postroom.ports.accepting import AcceptedDelivery
+from postroom.ports.accepting import (
+    Accepted,
+    AcceptedDelivery,
+    AcceptResult,
+    AlreadyReplied,
+    LeaseLost,
+    NewJob,
+)
 from postroom.ports.desk import (
     Actor,
     BulkResult,
@@ -44,10 +51,12 @@ from postroom.ports.loop import (
     Stats,
 )
 from postroom.ports.submitting import (
+    Prepared,
     RefusalCode,
     RefusalKind,
     Refused,
     Repeated,
+    Reserved,
     SubmitResult,
     Submitted,
     SubmittedDelivery,
@@ -58,6 +67,7 @@ from support.records import NOW, delivery, job
 
 S = DeliveryState
 DAY = 86_400_000_000
+KNOWN = Accepted(0, (), 0)
 
 
 @dataclass
@@ -235,6 +245,7 @@ class FakeSubmitter:
     keys: dict[str, int] = field(default_factory=dict)
     seen: list[tuple[object, int, str | None, str | None]] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
+    open: list[int] = field(default_factory=list)
 
     async def submit(
         self,
@@ -243,6 +254,16 @@ class FakeSubmitter:
         header_key: str | None = None,
         trace_header: str | None = None,
     ) -> SubmitResult:
+        made = await self.prepare(value, principal_uid, header_key, trace_header)
+        return self.settle(made, KNOWN) if isinstance(made, Prepared) else made
+
+    async def prepare(
+        self,
+        value: object,
+        principal_uid: int,
+        header_key: str | None = None,
+        trace_header: str | None = None,
+    ) -> Prepared | Repeated | Refused:
         self.seen.append((value, principal_uid, header_key, trace_header))
         self.begun.set()
         if self.gate is not None:
@@ -254,14 +275,29 @@ class FakeSubmitter:
             return _refused(RefusalCode.INVALID_JOB, *asked)
         if asked.mailbox_id != "support":
             return _refused(RefusalCode.UNKNOWN_MAILBOX, Problem("/mailbox_id", "Nobody."))
-        return self.accept(asked)
+        key = asked.idempotency_key
+        if key in self.keys:
+            return Repeated(self.keys[key], is_expired=False, duplicates_dropped=0)
+        number = len(self.outbox.jobs) + len(self.open) + 1
+        self.open.append(number)
+        return Prepared(bare_job(asked, number), Reserved("support", 1, 0))
 
-    def accept(self, asked: Job) -> SubmitResult:
-        number = len(self.outbox.jobs) + 1
+    def abandon(self, prepared: Prepared) -> None:
+        self.open.remove(prepared.new.number)
+
+    def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
+        self.open.remove(prepared.new.number)
+        match result:
+            case AlreadyReplied():
+                return _conflict(RefusalCode.ALREADY_REPLIED, result.job_number)
+            case LeaseLost():
+                return _conflict(RefusalCode.LEASE_LOST, None)
+            case _:
+                return self.accept(prepared.new.job, prepared.new.number)
+
+    def accept(self, asked: Job, number: int) -> SubmitResult:
         key = asked.idempotency_key
         if key is not None:
-            if key in self.keys:
-                return Repeated(self.keys[key], is_expired=False, duplicates_dropped=0)
             self.keys[key] = number
         recipient = asked.recipients[0].address.address
         record = delivery(number, recipient=recipient)
@@ -282,6 +318,33 @@ class FakeSubmitter:
         )
 
 
+def _conflict(code: RefusalCode, job_number: int | None) -> Refused:
+    return Refused(RefusalKind.CONFLICT, code, "Somebody was first.", job_number=job_number)
+
+
+def bare_job(asked: Job, number: int) -> NewJob:
+    """A prepared job of which nothing counts but what was asked."""
+    return NewJob(
+        number=number,
+        job=asked,
+        principal_uid=1000,
+        trace_id="trace-1",
+        idempotency_key=asked.idempotency_key or "minted",
+        key_hash=b"",
+        is_key_minted=asked.idempotency_key is None,
+        request_hash=b"",
+        hash_version=1,
+        attachment_digests=(),
+        body=Body((), 0),
+        serializer_version=1,
+        deliveries=(),
+        staged_refs=(),
+        due_at=NOW,
+        at=NOW,
+        answers=asked.answers,
+    )
+
+
 def _refused(code: RefusalCode, *problems: Problem) -> Refused:
     return Refused(RefusalKind.WRONG, code, "The job has faults.", problems)
 
@@ -292,6 +355,7 @@ class FakeUploads:
     def __init__(self) -> None:
         self.files: dict[str, tuple[StagedRecord, bytes]] = {}
         self.broken: list[BaseException] = []
+        self.spool: dict[str, bytes] = {}
 
     async def stage(
         self, upload: Upload, content: AsyncIterator[bytes]
@@ -323,6 +387,9 @@ class FakeUploads:
 
     async def open_staged(self, staged: StagedRecord) -> AsyncIterator[bytes] | None:
         return pieces(self.files[staged.ref][1])
+
+    async def open_file(self, sha256: str) -> AsyncIterator[bytes] | None:
+        return pieces(self.spool[sha256]) if sha256 in self.spool else None
 
 
 async def pieces(content: bytes, size: int = 65536) -> AsyncIterator[bytes]:

@@ -15,6 +15,7 @@ import aiohttp
 from postroom.api.parts import Bounds, Parts
 from postroom.api.server import ApiServer
 from postroom.api.tasks import Kept
+from postroom.ops.bells import CommitBells
 from support.api_fakes import (
     SUPPORT,
     FakeLoop,
@@ -25,6 +26,7 @@ from support.api_fakes import (
     FakeUploads,
 )
 from support.clock import HandClock
+from support.lease_fakes import FakeConversations, FakeLeases
 from support.records import NOW
 
 
@@ -61,6 +63,9 @@ class Api:
     loop: FakeLoop
     signals: FakeSignals
     messages: FakeMessages
+    leases: FakeLeases
+    bells: CommitBells
+    conversations: FakeConversations
     faults: list[tuple[str, Exception]]
     session: aiohttp.ClientSession
 
@@ -107,6 +112,9 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         submitter=FakeSubmitter(outbox),
         reader=outbox,
         admin=outbox,
+        leases=FakeLeases(),
+        bells=CommitBells(),
+        conversations=FakeConversations(),
         uploads=FakeUploads(),
         loop=FakeLoop(outbox),
         signals=FakeSignals(),
@@ -117,6 +125,7 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),
         on_store_refused=lambda fault: faults.append(("store", fault)),
+        on_accepted=lambda new, result: None,
         version="1.2.3",
         bounds=Bounds(),
     )
@@ -144,6 +153,9 @@ async def running(where: Path, **changed: Any) -> AsyncIterator[Api]:
                     parts.loop,  # type: ignore[arg-type]
                     parts.signals,  # type: ignore[arg-type]
                     parts.messages,  # type: ignore[arg-type]
+                    parts.leases,  # type: ignore[arg-type]
+                    parts.bells,  # type: ignore[arg-type]
+                    parts.conversations,  # type: ignore[arg-type]
                     faults,
                     session,
                 )

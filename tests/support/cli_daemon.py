@@ -1,5 +1,6 @@
 """What a daemon of the contract answers to the command line: one job with three recipients, seen from every side."""
 
+import json
 from typing import Any
 
 from support.fake_daemon import FakeDaemon, Say
@@ -131,6 +132,53 @@ EVENT = {
         "reply": {"code": 550, "enhanced_status": "5.1.1", "text": EVIL},
     },
 }
+REPLY = {
+    "id": "evt_2",
+    "type": "reply.received",
+    "seq": 2,
+    "mailbox_id": "support",
+    "created_at": AT,
+    "message": {"from": {"name": "", "address": "ann@example.com"}, "subject": f"Re: {EVIL}"},
+}
+STREAM = f"retry: 2000\n\nid: 2\ndata: {json.dumps(REPLY)}\n\n".encode()
+LEASE = {
+    "id": "lse_1",
+    "fence": 3,
+    "thread": {
+        "id": "thr_1",
+        "version": 2,
+        "mailbox_id": "support",
+        "conversation_id": "conv\x1b_1",
+        "metadata": {},
+    },
+    "expires_at": AT,
+    "receive_count": 1,
+    "more": False,
+    "events": [REPLY],
+}
+COMPLETED = {"id": "lse_1", "acked": ["evt_2"], "replies": [JOB], "repeated": False}
+THREAD = {
+    "id": "thr_1",
+    "version": 2,
+    "mailbox_id": "support",
+    "conversation_id": None,
+    "metadata": {"run": "7"},
+    "created_at": AT,
+    "deliveries": [{**DELIVERY, "created_at": AT}],
+    "events": [REPLY],
+    "whole": True,
+}
+DEAD = {
+    "items": [DELIVERY],
+    "next_cursor": None,
+    "events": [
+        {
+            "event": REPLY,
+            "dead_for": [{"consumer": "agents", "dead_at": AT, "receive_count": 10}],
+        }
+    ],
+    "next_events_cursor": None,
+}
 STATS = {
     "at": AT,
     "started_at": AT,
@@ -177,7 +225,7 @@ def teach(daemon: FakeDaemon) -> None:
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
     for act in ("retry", "cancel", "resolve"):
         daemon.on(f"POST /v1/deliveries/{act}", {"matched": 4, "done": 4})
-    daemon.on("GET /v1/dead-letters", page(DELIVERY))
+    daemon.on("GET /v1/dead-letters", DEAD)
     daemon.on("GET /v1/events", page(EVENT))
     daemon.on("GET /v1/mailboxes", MAILBOXES)
     for act in ("pause", "resume"):
@@ -190,6 +238,12 @@ def teach(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/version", {"name": "postroom", "version": "0.1.0", "api": "v1"})
     daemon.on("GET /v1/readyz", {"status": "ready"})
     daemon.on("POST /v1/attachments", Say(201, {"ref": "att_1"}))
+    daemon.on("GET /v1/events/stream", Say(body=STREAM))
+    daemon.on("POST /v1/leases", {"leases": [LEASE]})
+    daemon.on("POST /v1/leases/lse_1/release", {"id": "lse_1"})
+    daemon.on("POST /v1/leases/lse_1/complete", COMPLETED)
+    daemon.on("POST /v1/events/evt_1/retry", {"id": "evt_1", "consumer": "default"})
+    daemon.on("GET /v1/threads/thr_1", THREAD)
 
 
 def _cancelled(number: int, word: str) -> dict[str, Any]:

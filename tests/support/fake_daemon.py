@@ -140,4 +140,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return data
 
-    do_GET = do_POST = do_DELETE = do_HEAD = _answer  # noqa: N815 - its parent's names
+    do_GET = do_POST = do_PATCH = do_DELETE = do_HEAD = _answer  # noqa: N815 - its parent's names

@@ -239,7 +239,7 @@ async def open_post(
     async with opened as outbox:
         with files.opened(outbox.space):
             async with asyncio.TaskGroup() as group:
-                ring = ring or await find_keys(said, tools, outbox, accepts_lost=False)
+                ring = ring or await find_keys(said, tools, outbox)
                 joined = await join(said, tools, outbox, files, ring, group)
                 loop = group.create_task(joined.dispatcher.run())
                 if joined.inward is not None:

@@ -18,7 +18,7 @@ from postroom.core.ids import Kind, decode_id, encode_id
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import LeaseLost, NewJob
 from postroom.ports.leasing import Completed, NotShown, ReplyStopped
-from postroom.ports.submitting import Prepared, Refused, Repeated
+from postroom.ports.submitting import Prepared, Refused, Repeated, SubmitResult
 
 
 _TWICE = "Another reply of this call answers the same event."
@@ -37,6 +37,18 @@ class _Reply:
         return self.made.new if isinstance(self.made, Prepared) else self.made.number
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A completion under way; `open` is what is prepared and not settled."""
+
+    parts: Parts
+    sender: Sender
+    claim: LeaseClaim
+    asked: CompleteItems
+    replies: list[_Reply]
+    open: list[Prepared]
+
+
 async def complete(
     parts: Parts, sender: Sender, claim: LeaseClaim, asked: CompleteItems
 ) -> Answer | Refusal:
@@ -50,33 +62,28 @@ async def complete(
         refused = await _prepare(parts, sender, asked.replies, replies, open_)
         if refused is not None:
             return refused
-        return await _store(parts, claim, asked, replies, open_)
+        return await _store(_Call(parts, sender, claim, asked, replies, open_))
     finally:
         for one in open_:
             parts.submitter.abandon(one)
 
 
-async def _store(
-    parts: Parts,
-    claim: LeaseClaim,
-    asked: CompleteItems,
-    replies: list[_Reply],
-    open_: list[Prepared],
-) -> Answer | Refusal:
-    ack = None if asked.ack == "all" else [decode_id(Kind.EVENT, one) or 0 for one in asked.ack]
-    stored = [one.to_store for one in replies]
-    done = await parts.leases.complete(claim, ack, stored, parts.clock.now())
+async def _store(call: _Call) -> Answer | Refusal:
+    parts, claim, ack = call.parts, call.claim, call.asked.ack
+    seqs = None if ack == "all" else [decode_id(Kind.EVENT, one) or 0 for one in ack]
+    stored = [one.to_store for one in call.replies]
+    done = await parts.leases.complete(claim, seqs, stored, parts.clock.now())
     match done:
         case Completed(is_repeat=True):
             return await _again(parts, claim, done)
         case Completed():
-            return await _told(parts, claim, done, replies, open_)
+            return await _told(call, done)
         case LeaseLost():
             return _lost()
-        case NotShown(seqs):
-            return _not_shown(asked, seqs)
+        case NotShown():
+            return _not_shown(call.asked, done.seqs)
         case ReplyStopped():
-            return await _stopped(parts, done, replies, open_)
+            return await _stopped(call, done)
 
 
 async def _prepare(
@@ -92,7 +99,7 @@ async def _prepare(
         value = msgspec.json.decode(raw)
         made = await parts.submitter.prepare(value, sender.actor.uid, None, sender.trace_header)
         if isinstance(made, Refused):
-            refusal = await tell(parts, made, value)
+            refusal = await tell(parts, made, sender, value)
             return _at(refusal, index) if isinstance(refusal, Refusal) else None
         if isinstance(made, Prepared):
             open_.append(made)
@@ -104,28 +111,22 @@ async def _prepare(
     return None
 
 
-async def _told(
-    parts: Parts,
-    claim: LeaseClaim,
-    done: Completed,
-    replies: list[_Reply],
-    open_: list[Prepared],
-) -> Answer | Refusal:
-    results = iter(done.results)
+async def _told(call: _Call, done: Completed) -> Answer | Refusal:
+    parts, results = call.parts, iter(done.results)
     jobs: list[Job] = []
-    for one in replies:
-        result = one.made
-        if isinstance(result, Prepared):
+    for one in call.replies:
+        made: SubmitResult
+        if isinstance(one.made, Prepared):
             stored = next(results)
-            parts.on_accepted(result.new, stored)
-            open_.remove(result)
-            submitted = parts.submitter.settle(result, stored)
+            parts.on_accepted(one.made.new, stored)
+            call.open.remove(one.made)
+            made = parts.submitter.settle(one.made, stored)
         else:
-            submitted = result
-        answer = await tell(parts, submitted, one.value)
+            made = one.made
+        answer = await tell(parts, made, call.sender, one.value)
         if isinstance(answer, Answer) and isinstance(answer.value, Job):
             jobs.append(answer.value)
-    return _answer(claim, done, jobs)
+    return _answer(call.claim, done, jobs)
 
 
 async def _again(parts: Parts, claim: LeaseClaim, done: Completed) -> Answer:
@@ -146,15 +147,13 @@ def _answer(claim: LeaseClaim, done: Completed, jobs: list[Job]) -> Answer:
     )
 
 
-async def _stopped(
-    parts: Parts, stopped: ReplyStopped, replies: list[_Reply], open_: list[Prepared]
-) -> Answer | Refusal:
-    reply = replies[stopped.index]
+async def _stopped(call: _Call, stopped: ReplyStopped) -> Answer | Refusal:
+    reply = call.replies[stopped.index]
     if not isinstance(reply.made, Prepared):
         return _lost()
-    open_.remove(reply.made)
-    settled = parts.submitter.settle(reply.made, stopped.result)
-    refusal = await tell(parts, settled, reply.value)
+    call.open.remove(reply.made)
+    settled = call.parts.submitter.settle(reply.made, stopped.result)
+    refusal = await tell(call.parts, settled, call.sender, reply.value)
     return _at(refusal, stopped.index) if isinstance(refusal, Refusal) else refusal
 
 

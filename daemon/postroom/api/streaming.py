@@ -46,7 +46,6 @@ async def stream(parts: Parts, log_id: str, after: int) -> AsyncIterator[bytes]:
                 seq = one.seq
             if found:
                 continue
-            await wait_for_bell(bell, parts.stopping, ping_s)
-            if not bell.is_set() and not parts.stopping.is_set():
+            if not await wait_for_bell(bell, parts.stopping, ping_s):
                 yield _PING
     yield _BYE

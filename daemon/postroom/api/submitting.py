@@ -48,11 +48,11 @@ class _Names:
     trace_id: str
 
     @classmethod
-    def of(cls, sender: Sender | None, value: object) -> Self:
+    def of(cls, sender: Sender, value: object) -> Self:
         """The names, fit to be shown."""
         fields = value if isinstance(value, dict) else {}
-        key = fields.get("idempotency_key") or (sender and sender.header_key)
-        trace_id = find_trace(fields, sender.trace_header if sender else None)
+        key = fields.get("idempotency_key") or sender.header_key
+        trace_id = find_trace(fields, sender.trace_header)
         return cls(
             key=key if isinstance(key, str) else "",
             trace_id=shown(trace_id, _TRACE_LENGTH) if isinstance(trace_id, str) else "",
@@ -67,13 +67,13 @@ async def submit(parts: Parts, sender: Sender, value: object) -> Answer | Refusa
     result = await parts.submitter.submit(
         value, sender.actor.uid, sender.header_key, sender.trace_header
     )
-    return await tell(parts, result, value, sender)
+    return await tell(parts, result, sender, value)
 
 
 async def tell(
-    parts: Parts, result: SubmitResult, value: object, sender: Sender | None = None
+    parts: Parts, result: SubmitResult, sender: Sender, value: object
 ) -> Answer | Refusal:
-    """The answer that a result becomes; `value` is the job as it was sent, `sender` None = without headers of its own.
+    """The answer that a result becomes; `value` is the job as it was sent.
 
     Raises: StoreError.
     """

@@ -3,12 +3,15 @@
 import asyncio
 
 
-async def wait_for_bell(bell: asyncio.Event, stopping: asyncio.Event, at_most_s: float) -> None:
-    """Return when the bell rings, the daemon stops or the time is over."""
+async def wait_for_bell(bell: asyncio.Event, stopping: asyncio.Event, at_most_s: float) -> bool:
+    """Return when the bell rings, the daemon stops or the time is over; False = it is over."""
     async with asyncio.TaskGroup() as group:
         waits = [group.create_task(bell.wait()), group.create_task(stopping.wait())]
         try:
-            await asyncio.wait(waits, timeout=at_most_s, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                waits, timeout=at_most_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            return bool(done)
         finally:
             for one in waits:
                 one.cancel()

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from postroom import __version__
-from postroom.cli import act, admin, explain, jobs, send, serve, watch
+from postroom.cli import act, admin, events, explain, jobs, send, serve, watch
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, talk
@@ -29,7 +29,8 @@ _VERBS: Final = (
     act.resolve,
     explain.explain,
     jobs.dead_letters,
-    watch.events,
+    events.events,
+    events.thread,
     admin.mailboxes,
     admin.suppressions,
     watch.stats,

@@ -1,7 +1,7 @@
 """Running it: mailboxes and suppressions."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import click
@@ -9,6 +9,7 @@ import click
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import LIMIT, listing, short
+from postroom.cli.listing import list_by_default, listing_group
 from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
 from postroom.client.errors import NotFound
 
@@ -49,24 +50,6 @@ _SUPPRESSIONS: Final = (
 )
 
 
-def _list_by_default(context: click.Context, verb: click.Command) -> int:
-    if context.invoked_subcommand is not None:
-        return Exit.OK
-    code: int = context.invoke(verb, **context.params)
-    return code
-
-
-def _listing_group(verb: click.Command) -> Callable[[click.Group], click.Group]:
-    """Make a group that lists when no verb is given, with the options that the list has."""
-
-    def decorate(group: click.Group) -> click.Group:
-        group.params = [*verb.params]
-        group.invoke_without_command = True
-        return group
-
-    return decorate
-
-
 @click.command("list")
 @at_desk()
 def _mailboxes_list(desk: Desk) -> int:
@@ -79,12 +62,12 @@ def _mailboxes_list(desk: Desk) -> int:
     return Exit.OK
 
 
-@_listing_group(_mailboxes_list)
+@listing_group(_mailboxes_list)
 @click.group(invoke_without_command=True)
 @click.pass_context
 def mailboxes(context: click.Context, /, **_options: object) -> int:
     """List, check, pause and resume mailboxes."""
-    return _list_by_default(context, _mailboxes_list)
+    return list_by_default(context, _mailboxes_list)
 
 
 mailboxes.add_command(_mailboxes_list)
@@ -144,12 +127,12 @@ def _suppressions_list(desk: Desk, mailbox_id: str | None, limit: int) -> int:
     return Exit.OK
 
 
-@_listing_group(_suppressions_list)
+@listing_group(_suppressions_list)
 @click.group(invoke_without_command=True)
 @click.pass_context
 def suppressions(context: click.Context, /, **_options: object) -> int:
     """List, add and remove suppressed addresses."""
-    return _list_by_default(context, _suppressions_list)
+    return list_by_default(context, _suppressions_list)
 
 
 suppressions.add_command(_suppressions_list)

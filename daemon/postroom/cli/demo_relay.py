@@ -33,6 +33,9 @@ class Mail:
     recipient: str
     subject: str
     attachment_sha256: str | None
+    reply_to: str = ""
+    reverse_path: str = ""
+    in_reply_to: str = ""
 
 
 class Relay:
@@ -99,8 +102,13 @@ class Relay:
         files = (part for part in message.walk() if part.get_filename())
         digests = (hashlib.sha256(bytes(part.get_payload(decode=True) or b"")) for part in files)
         digest = next((found.hexdigest() for found in digests), None)
-        subject = str(message["Subject"])
-        self.mails.extend(Mail(to, subject, digest) for to in envelope.rcpt_tos)
+        subject, reply_to, in_reply_to = (
+            str(message[name] or "") for name in ("Subject", "Reply-To", "In-Reply-To")
+        )
+        self.mails.extend(
+            Mail(to, subject, digest, reply_to, envelope.mail_from or "", in_reply_to)
+            for to in envelope.rcpt_tos
+        )
         return f"250 2.0.0 Ok: queued as DEMO{len(self.mails):03}"
 
     async def _pass_time(self) -> None:

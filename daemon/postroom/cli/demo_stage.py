@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from postroom.cli.demo_people import NotTaken, People
 from postroom.cli.demo_relay import HOST, Relay
 from postroom.client import Client
 from postroom.client.errors import PostroomError
@@ -36,12 +38,18 @@ socket = "{folder}/api.sock"
 host = "{host}"
 port = {port}
 tls = "none"
+[listener]
+hostname = "postroom.example.com"
+listen = ["{host}:{mail_port}"]
+domains = ["reply.example.com"]
 [[mailbox]]
 id = "{mailbox}"
 address = "Reports <reports@example.com>"
 relay = "demo"
 attachment_roots = ["{folder}/files"]
 retry = {{ first_s = {first_s} }}
+reply_address = "r-{{token}}@reply.example.com"
+return_path = "b-{{token}}@reply.example.com"
 """
 
 
@@ -55,6 +63,7 @@ class Stage:
 
     folder: Path
     relay: Relay
+    people: People
     client: Client
     host: Host
     daemon: subprocess.Popen[bytes]
@@ -83,7 +92,8 @@ def set_up(host: Host) -> Iterator[Stage]:
         clean.callback(relay.stop)
         relay.start()
         config = folder / "postroom.toml"
-        config.write_text(_settings(folder, relay.port), "utf-8")
+        people = People(_free_port())
+        config.write_text(_settings(folder, relay.port, people.port), "utf-8")
         config.chmod(0o600)
         with (folder / "daemon.log").open("wb") as log:
             daemon = subprocess.Popen(  # noqa: S603 - our own command line
@@ -95,11 +105,11 @@ def set_up(host: Host) -> Iterator[Stage]:
             )
         clean.callback(_stop, daemon)
         client = Client(str(folder / "api.sock"), retry_s=_AWAY_S, host=host)
-        stage = Stage(folder, relay, client, host, daemon)
+        stage = Stage(folder, relay, people, client, host, daemon)
         try:
             _await_ready(stage)
             yield stage
-        except PostroomError as error:
+        except (PostroomError, NotTaken) as error:
             raise _failed(folder, str(error)) from error
 
 
@@ -111,11 +121,20 @@ def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="postroom-demo-", dir="/tmp"))
 
 
-def _settings(folder: Path, port: int) -> str:
+def _free_port() -> int:
+    """A port that nobody listens on; the daemon takes it a moment later."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _settings(folder: Path, port: int, mail_port: int) -> str:
     return _SETTINGS.format(
         folder=str(folder).replace("\\", "\\\\").replace('"', '\\"'),
         host=HOST,
         port=port,
+        mail_port=mail_port,
         mailbox=MAILBOX,
         first_s=FIRST_WAIT_S,
     )

@@ -13,6 +13,14 @@ from postroom.client import UNSETTLED
 _POLL_S: Final = 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One thing that has to be true in the end."""
+
+    text: str
+    is_kept: bool
+
+
 @dataclass
 class Watch:
     """Follows deliveries and prints each step once."""

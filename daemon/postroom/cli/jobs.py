@@ -177,22 +177,36 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
 @LIMIT
 @at_desk()
 def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
-    """List what ended unsent or in doubt.
+    """List deliveries and events that came to nothing, or to doubt.
 
     Exits 1 when there is any, so that cron can mail it.
     """
     filters = {"since": moments.ago("--since", since, desk.host.now())}
     found = listing(desk, desk.client.dead_letters, filters, limit)
+    lost = listing(desk, desk.client.dead_events, filters, limit)
     if desk.is_json:
-        emit({"items": found})
-    elif found:
+        emit({"items": found, "events": lost})
+        return Exit.FOUND if found or lost else Exit.OK
+    if found:
         deliveries_table(found)
         talk(
             "Send again: postroom retry ID. Settle a doubt: postroom resolve ID --as sent|resend|failed."
         )
-    else:
+    if lost:
+        table(lost, _LOST)
+        talk("Let a consumer try again: postroom events retry ID --consumer NAME.")
+    if not found and not lost:
         talk("No dead letters.")
-    return Exit.FOUND if found else Exit.OK
+    return Exit.FOUND if found or lost else Exit.OK
+
+
+_LOST: Final = (
+    column("EVENT", "event", "id"),
+    column("TYPE", "event", "type"),
+    column("MAILBOX", "event", "mailbox_id"),
+    Column("DEAD FOR", lambda row: [one["consumer"] for one in row["dead_for"]]),
+    Column("SINCE", lambda row: short(row["dead_for"][0]["dead_at"])),
+)
 
 
 def _recipients(deliveries: list[Json]) -> str:

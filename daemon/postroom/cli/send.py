@@ -12,6 +12,7 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import HAND_OVER_S, Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.inputs import FILE, OR_STDIN, read_text
 from postroom.cli.jobs import deliveries_table, outcome
 from postroom.cli.paper import Json, data, emit, plain, talk
 from postroom.client import Client
@@ -20,19 +21,6 @@ from postroom.client import Client
 _NAMED: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
 
 
-class _File(click.Path):
-    """A file that can be read; one that can not exits 66, as sysexits has it."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as problem:
-            where = param.opts[0] if param is not None else ""
-            raise click.FileError(str(value), f"{where}: {problem.message}") from problem
-
-
-_FILE: Final = _File(exists=True, dir_okay=False, readable=True, path_type=Path)
-_OR_STDIN: Final = _File(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _PLACE: Final = click.Path(path_type=Path)
 
 
@@ -55,9 +43,9 @@ _PLACE: Final = click.Path(path_type=Path)
     metavar="TEXT",
     help="The text; from standard input with -, or where no text is given.",
 )
-@click.option("--text-file", type=_OR_STDIN, help="The text, from a UTF-8 file or - .")
-@click.option("--html-file", type=_OR_STDIN, help="The same as HTML.")
-@click.option("--attach", multiple=True, type=_FILE, help="Upload this file and attach it.")
+@click.option("--text-file", type=OR_STDIN, help="The text, from a UTF-8 file or - .")
+@click.option("--html-file", type=OR_STDIN, help="The same as HTML.")
+@click.option("--attach", multiple=True, type=FILE, help="Upload this file and attach it.")
 @click.option("--path", multiple=True, type=_PLACE, help="Attach a file that the daemon can read.")
 @click.option("--pin", is_flag=True, help="Leave --path files in place; they must not change.")
 @click.option(
@@ -153,7 +141,7 @@ def _job(client: Client, given: dict[str, Any]) -> Json:
         **{name: _people(given[name]) for name in ("to", "cc", "bcc", "reply_to")},
         "subject": given["subject"],
         "text": _text(given["text"], given["text_file"], has_html=bool(given["html_file"])),
-        "html": _read(given["html_file"]) if given["html_file"] else None,
+        "html": read_text(given["html_file"]) if given["html_file"] else None,
         "headers": _pairs(given["header"], ":", "--header"),
         "metadata": _pairs(given["metadata"], "=", "--metadata"),
         "conversation_id": given["conversation"],
@@ -211,9 +199,9 @@ def _text(text: str | None, file: Path | None, *, has_html: bool) -> str | None:
         problem = "Give --text or --text-file, not both."
         raise click.UsageError(problem)
     if file is not None:
-        return _read(file)
+        return read_text(file)
     if text == "-":
-        return _read(Path("-"))
+        return read_text(Path("-"))
     if text is None and not has_html:
         return _piped()
     return text
@@ -221,20 +209,11 @@ def _text(text: str | None, file: Path | None, *, has_html: bool) -> str | None:
 
 def _piped() -> str:
     # under cron and systemd standard input is often /dev/null: no text was meant to come from there
-    text = "" if sys.stdin.isatty() else _read(Path("-"))
+    text = "" if sys.stdin.isatty() else read_text(Path("-"))
     if not text:
         problem = "There is no text: give --text, --text-file or --html-file, or pipe it in."
         raise click.UsageError(problem)
     return text
-
-
-def _read(file: Path) -> str:
-    raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        what = f"{file} is not UTF-8 text: {problem}."
-        raise click.UsageError(what) from problem
 
 
 def _pairs(typed: Iterable[str], sign: str, option: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ import click
 
 from postroom.cli.desk import JSON_OPTION
 from postroom.cli.exits import Exit
-from postroom.cli.paper import data, emit, plain_text, talk
+from postroom.cli.paper import column, data, emit, plain, plain_text, table, talk
 from postroom.ports.errors import ConfigError
 
 
@@ -35,7 +35,7 @@ _CONFIG = click.option(
 @click.option(
     "--accept-lost-keys",
     is_flag=True,
-    help="Start without keys whose reply addresses are out there.",
+    help="A key of reply addresses is gone for good: mail to them is put off until they expire.",
 )
 def run(
     config: Path, *, accept_machine: bool, accept_file_system: bool, accept_lost_keys: bool
@@ -65,8 +65,10 @@ def config_group() -> None:
 def config_check(config: Path, *, is_json: bool) -> int:
     """Read the settings and say everything that is wrong with them.
 
-    Exits 78 when there is anything. No relay is asked: that is `postroom mailboxes check`.
+    Exits 78 when there is anything. Says what must stand in DNS for answers to come back. Nobody is asked: a relay is
+    tried by `postroom mailboxes check`.
     """
+    from postroom.config.dnsrecords import advice, dns_records  # noqa: PLC0415 - see above
     from postroom.config.loading import load  # noqa: PLC0415 - starts fast, see above
 
     try:
@@ -76,12 +78,29 @@ def config_check(config: Path, *, is_json: bool) -> int:
             emit({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
             return Exit.CONFIG
         return _tell_config(config, error)
+    records, hints = dns_records(settings), advice(settings)
     if is_json:
-        emit({"ok": True, "problems": []})
+        emit(
+            {
+                "ok": True,
+                "problems": [],
+                "warnings": [asdict(warning) for warning in settings.warnings],
+                "dns": [asdict(record) for record in records],
+                "advice": hints,
+            }
+        )
         return Exit.OK
+    for warning in settings.warnings:
+        talk(plain_text(f"warning: {warning.line}"))
     count = len(settings.mailboxes)
     mailboxes = {0: "no mailbox yet", 1: "1 mailbox"}.get(count, f"{count} mailboxes")
     data(f"{config} is right: {mailboxes}.")
+    if records:
+        data("\nFor answers to come back, DNS needs:")
+        columns = [column("name", "name"), column("type", "type"), column("value", "value")]
+        table([asdict(record) for record in records], columns)
+        for hint in hints:
+            data(f"- {plain(hint)}")
     return Exit.OK
 
 

@@ -7,9 +7,8 @@ import click
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import LIMIT, deliveries_table, listing, outcome, said, short
+from postroom.cli.jobs import deliveries_table, outcome, short
 from postroom.cli.paper import (
-    Column,
     Json,
     column,
     data,
@@ -19,24 +18,6 @@ from postroom.cli.paper import (
     paint,
     plain,
     table,
-    talk,
-)
-
-
-def _reply(event: Json) -> str:
-    names = ("code", "enhanced_status", "text")
-    return said(*(dig(event, "delivery", "reply", name) for name in names))
-
-
-_EVENTS: Final = (
-    column("SEQ", "seq"),
-    Column("AT", lambda row: short(row["created_at"])),
-    column("TYPE", "type"),
-    column("MAILBOX", "mailbox_id"),
-    column("DELIVERY", "delivery", "id"),
-    column("RECIPIENT", "delivery", "recipient"),
-    column("REASON", "delivery", "reason_code"),
-    Column("REPLY", _reply),
 )
 
 
@@ -80,22 +61,6 @@ def stats(desk: Desk) -> int:
         emit(found)
     else:
         _show(found)
-    return Exit.OK
-
-
-@click.command()
-@click.option("--after", default="0", metavar="SEQ|ID", help="Only what came after this event.")
-@LIMIT
-@at_desk()
-def events(desk: Desk, after: str, limit: int) -> int:
-    """Print the log of facts, oldest first."""
-    found = listing(desk, desk.client.events, {"after": after}, limit)
-    if desk.is_json:
-        emit({"items": found})
-    elif found:
-        table(found, _EVENTS)
-    else:
-        talk("No events.")
     return Exit.OK
 
 

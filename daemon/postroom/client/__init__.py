@@ -12,28 +12,25 @@ full: a restart in between is not seen, and nothing is sent twice. A Client hold
 threads.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Unpack
 
 from postroom.client.asking import Filter, given, part, query
+from postroom.client.calling import MARGIN_S, POLL_S, QUICK_S, Json
+from postroom.client.conversing import Conversing
 from postroom.client.errors import PostroomError, TryLater, Unreachable
 from postroom.client.fields import JobFields, Recipients
 from postroom.client.host import Host
-from postroom.client.wire import Call, Wire
+from postroom.client.wire import Call
 
 
-Json = dict[str, Any]
 Act = Literal["cancel", "retry", "resolve"]
 
 DEFAULT_SOCKET: Final = "/run/postroom/api.sock"
 UNSETTLED: Final = frozenset({"pending", "held", "sending", "retry_scheduled"})
 
-_POLL_S: Final = 20.0  # one long poll of `wait`
-_MARGIN_S: Final = 15.0  # what a busy daemon may take beyond that
-_QUICK_S: Final = 0.2  # a draining daemon answers long polls at once: do not ask it in a tight loop
 _UPLOAD_S: Final = 120.0
 
 
@@ -42,7 +39,7 @@ def find_socket(given: str | None = None) -> str:
     return given or os.environ.get("POSTROOM_SOCKET") or DEFAULT_SOCKET
 
 
-class Client:
+class Client(Conversing):
     """One daemon, at `socket`."""
 
     def __init__(
@@ -53,10 +50,7 @@ class Client:
         retry_s: float = 30.0,
         host: Host | None = None,
     ) -> None:
-        self.socket = find_socket(socket)
-        self._timeout_s = timeout_s
-        self._host = host or Host()
-        self._wire = Wire(self.socket, retry_s, self._host)
+        super().__init__(find_socket(socket), timeout_s, retry_s, host or Host())
 
     # -- jobs
 
@@ -92,17 +86,17 @@ class Client:
         """A job with its deliveries."""
         return self._get(f"/v1/jobs/{part(job_id)}")
 
-    def wait(self, job_id: str, timeout_s: float = _POLL_S) -> Json:
+    def wait(self, job_id: str, timeout_s: float = POLL_S) -> Json:
         """The job once it is settled, or as it stands when the time is over."""
         until_s = self._host.monotonic_s() + timeout_s
         while True:
             left_s = max(0.0, until_s - self._host.monotonic_s())
-            poll_s = max(1, round(min(left_s, _POLL_S)))
+            poll_s = max(1, round(min(left_s, POLL_S)))
             asked: dict[str, Filter] = {"wait": "settled", "timeout_s": poll_s}
-            job = self._get(f"/v1/jobs/{part(job_id)}", asked, timeout_s=poll_s + _MARGIN_S)
-            if is_settled(job) or self._host.monotonic_s() + _QUICK_S >= until_s:
+            job = self._get(f"/v1/jobs/{part(job_id)}", asked, timeout_s=poll_s + MARGIN_S)
+            if is_settled(job) or self._host.monotonic_s() + QUICK_S >= until_s:
                 return job
-            self._host.sleep(_QUICK_S)
+            self._host.sleep(QUICK_S)
 
     def jobs(self, **filters: Filter) -> Json:
         """A page of jobs, newest first: `items` and `next_cursor`."""
@@ -258,36 +252,6 @@ class Client:
             if not found.get("next_cursor"):
                 return
             filters["cursor"] = found["next_cursor"]
-
-    # -- how
-
-    def _with_key(self, job: Mapping[str, Any]) -> Json:
-        key = job.get("idempotency_key") or self._host.mint_key()
-        return {**job, "idempotency_key": key}
-
-    def _get(
-        self, path: str, filters: Mapping[str, Filter] | None = None, *, timeout_s: float = 0
-    ) -> Json:
-        wait_s = timeout_s or self._timeout_s
-        return self._wire.call(Call("GET", path + query(filters or {}), timeout_s=wait_s)).object()
-
-    def _post(
-        self,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        is_repeatable: bool = True,
-        timeout_s: float = 0,
-    ) -> Json:
-        call = Call(
-            "POST",
-            path,
-            body=None if not body else json.dumps(body).encode(),
-            headers={} if not body else {"Content-Type": "application/json"},
-            is_repeatable=is_repeatable,
-            timeout_s=timeout_s or self._timeout_s,
-        )
-        return self._wire.call(call).object()
 
 
 def is_settled(job: Mapping[str, Any]) -> bool:

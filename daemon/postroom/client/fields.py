@@ -65,3 +65,14 @@ class JobFields(_If, total=False):
     in_reply_to_event: str
     lease: LeaseName
     allow_new_recipients: bool
+
+
+class LeaseFields(TypedDict, total=False):
+    """What else a lease may be asked for (docs/api.md)."""
+
+    mailbox_ids: list[str]
+    types: list[str]
+    max_threads: int
+    max_events: int
+    lease_s: float
+    attempt_id: str

@@ -8,7 +8,8 @@ connection, so a client may be shared by threads and never meets a connection th
 import http.client
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
@@ -85,11 +86,31 @@ class Wire:
             if stream is not None and start is not None:
                 stream.seek(start)
 
-    def _once(self, call: Call) -> Answer:
+    @contextmanager
+    def open(self, call: Call) -> Iterator[http.client.HTTPResponse]:
+        """The answer while it comes; tried once. Reading it raises OSError or HTTPException.
+
+        Raises: as `call`.
+        """
+        connection = self._connected(call)
         try:
-            connection = _connect(self.path, call.timeout_s)
+            connection.request(call.method, call.path, headers=dict(call.headers))
+            response = connection.getresponse()
+            if response.status >= http.client.BAD_REQUEST:
+                answer = Answer(response.status, dict(response.getheaders()), response.read())
+                raise problem_for(answer.status, _problem_of(answer))
+            yield response
+        finally:
+            connection.close()
+
+    def _connected(self, call: Call) -> http.client.HTTPConnection:
+        try:
+            return _connect(self.path, call.timeout_s)
         except OSError as fault:
             raise _no_daemon(self.path, fault) from fault
+
+    def _once(self, call: Call) -> Answer:
+        connection = self._connected(call)
         try:
             answer = _exchange(connection, call)
         except (OSError, http.client.HTTPException) as fault:

@@ -46,7 +46,7 @@ class Confidence(StrEnum):
 
 WEAK_FOR: Final = timedelta(days=30)
 
-_SES: Final = re.compile(r"@[a-z0-9.-]*\bamazonses\.com$")
+_SES: Final = re.compile(r"@(?:[a-z0-9-]+\.)*amazonses\.com$")
 _SES_NAME: Final = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9]{6}")
 _ROOT: Final = 22  # octets of a Thread-Index that all mails of a conversation have
 _INDEX_MOST: Final = 4096

@@ -72,7 +72,8 @@ class Door:
         """The guest, or what to say to it before the door is shut."""
         address = _address(host)
         is_trusted = self._is_trusted(address)
-        is_exempt = is_trusted or address.is_loopback
+        is_neighbour = address.is_loopback and not self._limits.are_neighbours_counted
+        is_exempt = is_trusted or is_neighbour
         guest = Guest(str(address), _key(address), is_trusted, is_exempt)
         if is_exempt:
             most = self._limits.connections - self._limits.kept_for_others

@@ -19,6 +19,9 @@ class Limits:
     )
     per_address: int = 10  # what large providers open at once; an IPv6 address counts by its /64
     per_minute: int = 60  # connections from one address
+    are_neighbours_counted: bool = (
+        False  # programs of this machine: behind our own mail server stand many senders
+    )
     errors: int = 5  # refusals in a session: honest servers make none or one
     recipients: int = 50
     line_bytes: int = (

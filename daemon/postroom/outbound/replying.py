@@ -28,6 +28,9 @@ from postroom.ports.submitting import RefusalCode
 
 
 _WHERE: Final = "/in_reply_to_event"
+_SHARED: Final = Problem(
+    "/copies", "The answer goes to more than one address: their copies share the thread."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,14 @@ class Conversations:
         problems = find_outsiders(job, event, target, self._own.is_own)
         if not is_given:
             problems += _find_forbidden(target, mailbox)
+        recipients = job.recipients if is_given else _with_target(job, target)
+        if job.copies is Copies.INDIVIDUAL and len(recipients) > 1:
+            problems += (_SHARED,)
         if problems:
             return problems
         filled = replace(
             job,
-            recipients=job.recipients if is_given else _with_target(job, target),
+            recipients=recipients,
             subject=job.subject or reply_subject(event.subject),
             thread_number=event.thread_number,
         )

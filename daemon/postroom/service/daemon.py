@@ -36,18 +36,10 @@ _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd thi
 class Daemon:
     """One run."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        tools: Tools,
-        rules: OpeningRules,
-        *,
-        accepts_lost_keys: bool = False,
-    ) -> None:
+    def __init__(self, settings: Settings, tools: Tools, rules: OpeningRules) -> None:
         self._settings = settings
         self._tools = tools
         self._rules = rules
-        self._accepts_lost_keys = accepts_lost_keys
         self._stop = asyncio.Event()
 
     async def serve(self) -> None:
@@ -65,9 +57,7 @@ class Daemon:
             for warning in outbox.warnings:
                 tools.chronicle.store_warned(warning)
             with files.opened(outbox.space):
-                ring = await find_keys(
-                    settings, tools, outbox, accepts_lost=self._accepts_lost_keys
-                )
+                ring = await find_keys(settings, tools, outbox)
                 async with asyncio.TaskGroup() as group:
                     joined = await join(settings, tools, outbox, files, ring, group)
                     await self._live(outbox, joined, group, began)

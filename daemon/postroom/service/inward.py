@@ -119,7 +119,7 @@ def join_inward(
         clock=tools.clock,
         chronicle=tools.chronicle,
     )
-    return Inward(intake, Listener(parts, group), nursery, filing, tools.mail_sockets)
+    return Inward(intake, Listener(parts, group), nursery, filing, tools.smtp_sockets)
 
 
 def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBook:

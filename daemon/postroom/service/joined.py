@@ -53,9 +53,7 @@ class Joined:
     inward: Inward | None
 
 
-async def find_keys(
-    settings: Settings, tools: Tools, outbox: Outbox, *, accepts_lost: bool
-) -> KeyRing:
+async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
     """The keys of reply addresses; none where no mail comes in.
 
     Raises: StateRefused.
@@ -68,7 +66,7 @@ async def find_keys(
         outbox.inbox,
         tools.entropy,
         tools.clock.now(),
-        accepts_lost=accepts_lost,
+        accepts_lost=tools.accepts_lost_keys,
     )
 
 

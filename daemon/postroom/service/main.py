@@ -48,14 +48,14 @@ def run(
     """Run the daemon until it is told to stop; its exit code.
 
     `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE
-    one; `accept_lost_keys`: keys whose reply addresses are out there may be missing.
+    one; `accept_lost_keys`: a key of reply addresses may be missing.
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
     settings = load(config)
-    tools = _tools(settings)
+    tools = _tools(settings, accepts_lost_keys=accept_lost_keys)
     rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
-    daemon = Daemon(settings, tools, rules, accepts_lost_keys=accept_lost_keys)
+    daemon = Daemon(settings, tools, rules)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(daemon.serve())
@@ -69,22 +69,23 @@ def run(
     return os.EX_OK
 
 
-def _tools(settings: Settings) -> Tools:
+def _tools(settings: Settings, *, accepts_lost_keys: bool) -> Tools:
     clock = SystemClock()
+    sockets = take_sockets(os.environ)
     book = Logbook(
         sys.stderr, clock, settings.daemon.log_level, settings.daemon.log_format, os.environ
     )
     chronicle = Chronicle(book, Throttle(clock))
     lead_library_logs(chronicle)
-    handed = take_sockets(os.environ)
     return Tools(
         clock=clock,
         entropy=SystemEntropy(),
         decisions=Decisions(book, Throttle(clock)),
         chronicle=chronicle,
         supervisor=find_supervisor(os.environ),
-        sockets=handed.get("api", ()),
-        mail_sockets=handed.get("smtp", ()),
+        sockets=sockets.get("api", ()),
+        smtp_sockets=sockets.get("smtp", ()),
+        accepts_lost_keys=accepts_lost_keys,
     )
 
 

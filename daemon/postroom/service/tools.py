@@ -13,7 +13,7 @@ from postroom.ports.host import Clock, Entropy
 class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
-    `mail_sockets` are those for mail that comes in.
+    `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
     """
 
     clock: Clock
@@ -22,4 +22,5 @@ class Tools:
     chronicle: Chronicle
     supervisor: Supervisor
     sockets: tuple[socket.socket, ...]
-    mail_sockets: tuple[socket.socket, ...] = ()
+    smtp_sockets: tuple[socket.socket, ...] = ()
+    accepts_lost_keys: bool = False

@@ -126,7 +126,8 @@ async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> tuple[l
             left = end - parts.clock.monotonic()
             if leases or left <= 0:
                 return leases
-            await wait_for_bell(bell, parts.stopping, left / SECOND)
+            if not await wait_for_bell(bell, parts.stopping, left / SECOND):
+                break
     return ()
 
 

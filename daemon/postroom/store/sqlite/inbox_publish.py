@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import itemgetter
 from typing import Final
 
 from postroom.core.delivery import Feedback
@@ -34,7 +35,7 @@ DEDUPE_FOR: Final = timedelta(days=7)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
 _COPIES: Final = """
-    SELECT thread, event FROM dedupe WHERE mailbox_id = ? AND digest = ? AND created_at >= ? ORDER BY event"""
+    SELECT thread, event FROM dedupe WHERE mailbox_id = ? AND digest = ? AND created_at >= ?"""
 _NOTE_COPY: Final = """
     INSERT INTO dedupe (mailbox_id, digest, thread, event, created_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (mailbox_id, digest, thread) DO UPDATE SET event = excluded.event, created_at = excluded.created_at
@@ -98,8 +99,8 @@ class Publishing:
         """The events that this mail is already, by thread, the first one first."""
         one = self.prepared.publication
         digest, since = bytes.fromhex(one.mail.dedupe), one.at - micros(DEDUPE_FOR)
-        found = conn.execute(_COPIES, (one.mailbox_id, digest, since))
-        return {row["thread"]: row["event"] for row in found}
+        found = conn.execute(_COPIES, (one.mailbox_id, digest, since)).fetchall()
+        return {row["thread"]: row["event"] for row in sorted(found, key=itemgetter("event"))}
 
     def _parts(self, conn: sqlite3.Connection, proven: tuple[Target, ...]) -> list["_Part"]:
         """The events that this mail is to be."""

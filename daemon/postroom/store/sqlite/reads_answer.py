@@ -19,11 +19,11 @@ _LATEST: Final = 40
 _EVENT: Final = "SELECT seq, mailbox_id, thread, data FROM event WHERE seq = ?"
 # What never went out is nobody's parent.
 _SENT: Final = """
-    SELECT message_id, min(coalesce(date_at, created_at)) AS at FROM delivery
+    SELECT message_id, min(coalesce(date_at, created_at)) AS at, min(number) AS number FROM delivery
     WHERE thread = ? AND state NOT IN ('failed', 'cancelled', 'skipped')
-    GROUP BY message_id ORDER BY at {order}, message_id {order} LIMIT ?"""
+    GROUP BY message_id ORDER BY at {order}, number {order} LIMIT ?"""
 _CAME: Final = """
-    SELECT data, created_at AS at FROM event
+    SELECT data, created_at AS at, seq AS number FROM event
     WHERE thread = ? AND type IN ('reply.received', 'message.received', 'list_mail.received')
     ORDER BY seq {order} LIMIT ?"""
 _OURS: Final = "SELECT DISTINCT recipient_key FROM delivery WHERE thread = ?"
@@ -113,14 +113,14 @@ def find_chains(
 
 def _chain(conn: sqlite3.Connection, thread: int) -> tuple[str, ...]:
     """In the order of their time; of two at once ours is the first."""
-    found: dict[str, tuple[int, bool]] = {}
+    found: dict[str, tuple[int, bool, int]] = {}
     for order, limit in (("ASC", 1), ("DESC", _LATEST)):
         for row in conn.execute(_SENT.format(order=order), (thread, limit)):
-            found.setdefault(row["message_id"], (row["at"], False))
+            found.setdefault(row["message_id"], (row["at"], False, row["number"]))
         for row in conn.execute(_CAME.format(order=order), (thread, limit)):
             message = _DECODER.decode(row["data"]).message
             if message is not None and message.message_id:
-                found.setdefault(message.message_id, (row["at"], True))
+                found.setdefault(message.message_id, (row["at"], True, row["number"]))
     return tuple(sorted(found, key=lambda id_: found[id_]))
 
 

@@ -1,0 +1,195 @@
+"""Whom an answer goes to."""
+
+from dataclasses import replace
+
+import pytest
+
+from postroom.core.inaddress import AddressBook
+from postroom.core.inmail import AutomationKind, Person
+from postroom.core.job import Address
+from postroom.core.mailbox import Mailbox
+from postroom.core.replying import (
+    Answered,
+    NoTarget,
+    Target,
+    find_outsiders,
+    find_target,
+    organisation,
+)
+from postroom.core.subject import reply_subject
+from support.mail import job
+
+
+ALICE = Person("Alice", "alice@customer.example")
+SUPPORT = Mailbox(
+    "support", "support@example.com", "", "main", reply_address="r-{token}@in.example"
+)
+OWN = AddressBook({"support": SUPPORT}, (), None, ()).is_own
+TOKEN = "r-" + "a" * 29 + "@in.example"
+A = Address(ALICE.address, "Alice")
+K = AutomationKind
+
+EVENT = Answered(
+    seq=7,
+    mailbox_id="support",
+    thread_number=3,
+    kind=K.HUMAN,
+    envelope_from=ALICE.address,
+    sender=ALICE,
+    is_sender_ambiguous=False,
+    to=(Person("", "support@example.com"),),
+    cc=(),
+    reply_to=(),
+    subject="Your report",
+    message_id="<9@customer.example>",
+    references=(),
+    chain=(),
+    participants=frozenset({"ann@one.example"}),
+)
+
+
+def goes_to(*addresses: Address, ignores: bool = False) -> Target:
+    return Target(addresses, is_reply_to_ignored=ignores)
+
+
+def people(*addresses: str) -> tuple[Person, ...]:
+    return tuple(Person("", one) for one in addresses)
+
+
+@pytest.mark.parametrize(
+    ("reply_to", "expected"),
+    [
+        ((), goes_to(A)),
+        (people("alice@customer.example"), goes_to(Address("alice@customer.example"))),
+        (people("team@mail.customer.example"), goes_to(Address("team@mail.customer.example"))),
+        (people("a@customer.example", "b@customer.example"), goes_to(Address("a@customer.example"), Address("b@customer.example"))),
+        (people("sales@elsewhere.example"), goes_to(A, ignores=True)),
+        (people("a@customer.example", "b@elsewhere.example"), goes_to(A, ignores=True)),
+        (people("not an address"), goes_to(A)),
+        (people(TOKEN), goes_to(A, ignores=True)),
+    ],
+    ids=["none", "herself", "same organisation", "two of them", "elsewhere", "one elsewhere", "broken", "our own"],
+)  # fmt: skip
+def test_reply_to_is_followed_within_the_organisation_of_from(
+    reply_to: tuple[Person, ...], expected: Target
+) -> None:
+    assert find_target(replace(EVENT, reply_to=reply_to), OWN) == expected
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": K.AUTO_REPLY},
+        {"kind": K.REPORT},
+        {"kind": K.LOOP},
+        {"kind": None},
+        {"envelope_from": ""},
+        {"sender": None},
+        {"is_sender_ambiguous": True},
+        {"sender": Person("", "nobody")},
+        {"sender": Person("", "Support@Example.com")},
+        {"sender": Person("", "support+tag@example.com")},
+        {"sender": Person("", TOKEN)},
+        {"kind": K.LIST, "to": people("list@lists.example"), "sender": Person("", "list@lists.example")},
+    ],
+    ids=["auto-reply", "report", "ours come back", "no mail", "null sender", "no From", "two From", "broken From",
+         "our mailbox", "our tag", "our token", "the list itself"],
+)  # fmt: skip
+def test_nobody_is_answered(changes: dict[str, object]) -> None:
+    assert isinstance(find_target(replace(EVENT, **changes), OWN), NoTarget)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [K.LIST, K.BULK])
+def test_what_a_list_passed_on_goes_back_to_its_writer_alone(kind: AutomationKind) -> None:
+    listed = replace(
+        EVENT,
+        kind=kind,
+        to=people("list@lists.example"),
+        reply_to=people("list@lists.example"),
+    )
+    assert find_target(listed, OWN) == Target((A,), is_reply_to_ignored=True)
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        ("example.com", "example.com"),
+        ("mail.eu.Example.com", "example.com"),
+        ("example.co.uk", "example.co.uk"),
+        ("mail.example.co.uk", "example.co.uk"),
+        ("co.uk", "co.uk"),
+        ("a.com.au", "a.com.au"),
+        ("web.de", "web.de"),
+        ("mail.web.de", "mail.web.de"),
+        ("localhost", "localhost"),
+        ("paypal.com-evil.com", "com-evil.com"),
+    ],
+)
+def test_an_organisation_is_told_by_a_short_rule(domain: str, expected: str) -> None:
+    assert organisation(domain) == expected
+
+
+def outsiders(event: Answered = EVENT, **fields: object) -> list[str]:
+    target = find_target(event, OWN)
+    assert isinstance(target, Target)
+    return [one.pointer for one in find_outsiders(job(**fields), event, target, OWN)]
+
+
+def test_an_answer_may_go_to_whoever_takes_part() -> None:
+    event = replace(EVENT, cc=people("bob@customer.example"))
+    assert (
+        outsiders(
+            event, to=["Alice@customer.example"], cc=["ann@one.example", "BOB@customer.example"]
+        )
+        == []
+    )
+
+
+def test_everybody_else_is_named() -> None:
+    told = outsiders(to=["alice@customer.example", "mallory@x.example"], bcc=["eve@x.example"])
+    assert told == ["/to/1", "/bcc/0"]
+
+
+@pytest.mark.parametrize("own", ["support@example.com", TOKEN])
+def test_we_never_take_part_ourselves(own: str) -> None:
+    assert outsiders(to=[own]) == ["/to/0"]
+
+
+def test_whom_a_reply_to_elsewhere_names_takes_no_part() -> None:
+    event = replace(EVENT, reply_to=people("sales@elsewhere.example"))
+    assert outsiders(event, to=["sales@elsewhere.example"]) == ["/to/0"]
+
+
+def test_whom_a_list_was_sent_to_takes_no_part() -> None:
+    listed = replace(EVENT, kind=K.LIST, to=people("list@lists.example"))
+    assert outsiders(listed, to=["list@lists.example"]) == ["/to/0"]
+
+
+def test_new_people_can_be_let_in() -> None:
+    fields = {"in_reply_to_event": "evt_0000000000007", "allow_new_recipients": True}
+    assert outsiders(to=["mallory@x.example"], **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ("Your report", "Re: Your report"),
+        ("RE: Your report", "Re: Your report"),
+        ("Re: Re: AW: SV: Your report", "Re: Your report"),
+        ("Re[2]: Your report", "Re: Your report"),
+        ("回复\uff1aYour report", "Re: Your report"),
+        ("Fwd: Your report", "Re: Fwd: Your report"),
+        ("Re: Fwd: Re: Your report", "Re: Fwd: Re: Your report"),
+        ("[list] Re: Your report", "Re: [list] Re: Your report"),
+        ("Regarding: x", "Re: Regarding: x"),
+        ("", "Re:"),
+        ("Re:", "Re:"),
+        ("a\r\nBcc: mallory@x", "Re: a??Bcc: mallory@x"),
+    ],
+)
+def test_a_subject_is_answered_once(subject: str, expected: str) -> None:
+    assert reply_subject(subject) == expected
+
+
+def test_a_long_subject_stays_within_what_a_job_may_have() -> None:
+    assert len(reply_subject("x" * 5000)) == 1000
