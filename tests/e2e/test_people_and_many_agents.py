@@ -1,4 +1,4 @@
-"""64 agents on one inbox whose daemon is killed again and again: one holder for a thread, in order, nothing lost, nothing twice."""
+"""People write to 64 agents on one inbox whose daemon is killed again and again: one holder for a thread, in order, nothing lost, nothing twice."""
 
 import asyncio
 from collections import Counter
