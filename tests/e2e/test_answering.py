@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ from postroom.core.inaddress import AddressBook, Ours
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Problem
 from postroom.core.token import TokenKind, make_key
-from postroom.outbound.assemble import Signing
+from postroom.ops.tokenkeys import KeyRing
+from postroom.ports.leasing import LeaseWish
 from postroom.ports.submitting import RefusalCode, Refused, Submitted
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import ALICE, PostOffice, in_mail, token_of
@@ -29,7 +29,7 @@ from support.relay import Hold, Reply, ScriptedRelay, Transaction
 
 
 KEY = make_key(b"k" * 32)
-SIGNING = Signing(KEY, timedelta(days=400))
+RING = KeyRing((KEY,), frozenset())
 
 
 class House:
@@ -84,7 +84,7 @@ async def open_house(
     async with ScriptedRelay() as relay:
         said = settings(tmp_path, relay.port, mailbox=mailbox)
         boxes = {id_: replace(box, **given) for id_, box in said.mailboxes.items()}
-        async with open_post(replace(said, mailboxes=boxes), signing=SIGNING) as post:
+        async with open_post(replace(said, mailboxes=boxes), ring=RING) as post:
             yield House(post, relay)
 
 
@@ -227,6 +227,28 @@ async def test_a_second_answer_names_the_first_and_a_replay_is_no_second(tmp_pat
         again = await house.post.hand_in(**answer)
         assert isinstance(again, Refused)
         assert (again.code, again.job_number) == (RefusalCode.ALREADY_REPLIED, first.number)
+
+
+async def test_while_a_lease_lives_an_answer_must_carry_it(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        await house.sent()
+        answer = {"to": None, "in_reply_to_event": event_id(await house.replied())}
+        now = house.post.clock.now()
+        wish = LeaseWish("agent", ("support",), None, 1, 10, 60.0, None, now)
+        (held,) = await house.post.outbox.leases.acquire(wish)
+        claim = {"id": encode_id(Kind.LEASE, held.number), "fence": held.fence}
+        for lease in (None, {**claim, "fence": held.fence + 1}):
+            made = await house.post.hand_in(**answer, lease=lease)
+            assert isinstance(made, Refused)
+            assert made.code is RefusalCode.LEASE_LOST
+        house.post.clock.advance(61)
+        late = await house.post.hand_in(**answer, lease=claim)
+        assert isinstance(late, Refused)
+        assert late.code is RefusalCode.LEASE_LOST
+        now = house.post.clock.now()
+        (held,) = await house.post.outbox.leases.acquire(replace(wish, at=now))
+        claim = {"id": encode_id(Kind.LEASE, held.number), "fence": held.fence}
+        assert isinstance(await house.post.hand_in(**answer, lease=claim), Submitted)
 
 
 async def test_an_honest_retry_is_known_after_its_event_is_gone(tmp_path: Path) -> None:
