@@ -16,9 +16,11 @@ from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
-from postroom.core.delivery import TRANSITIONS, DeliveryState
+from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
+from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
 from postroom.core.jobfields import _FIELDS
+from postroom.core.matching import MatchedBy
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
@@ -204,8 +206,17 @@ def test_every_exit_code_is_in_the_manual() -> None:
 
 
 def test_every_type_of_event_is_in_the_description_of_the_api() -> None:
+    assert set(_table("api.md", "event")) == set(EventType)
     types = {event_of(before, after) for before, ends in TRANSITIONS.items() for after in ends}
-    assert set(_table("api.md", "event")) == types - {None}
+    assert types - {None} < set(EventType)
+
+
+def test_every_sign_of_a_thread_and_every_fact_is_in_the_manual() -> None:
+    page = _read("threads.md")
+    found = re.findall(r"\| `(\w+)` \| `(?:certain|strong|weak|none)` \|", page)
+    assert set(found) == set(MatchedBy)
+    order = ", ".join(f"`{one}`" for one in Feedback)
+    assert order in page
 
 
 def test_every_field_of_a_job_is_described_by_all_who_tell_of_it() -> None:

@@ -482,7 +482,7 @@ async def test_a_silent_stream_pings_and_says_bye_at_the_end(tmp_path: Path) -> 
 async def test_a_reader_that_takes_nothing_is_hung_up_on(tmp_path: Path) -> None:
     bounds = Bounds(stall=timedelta(milliseconds=100))
     async with running(tmp_path, bounds=bounds) as api:
-        large = {"text": "x" * 1_000_000}
+        large: dict[str, object] = {"text": "x" * 1_000_000}
         api.outbox.events = tuple(replace(event(seq), data=large) for seq in range(1, 40))
         api.outbox.span = ("log-1", 1, 39)
         async with api.raw() as (reader, writer):

@@ -136,11 +136,9 @@ async def test_swaks_hands_in_a_reply_with_a_file_and_is_refused_an_address_that
         assert event["thread"]["matched_by"] == "in_reply_to"
         (file,) = event["message"]["attachments"]
         assert (file["filename"], file["size_bytes"]) == ("numbers.csv", 4)
-        async with post.time_passing():
-            with pytest.raises(AssertionError, match=r"550 5.1.1"):
-                await swaks(relay.way_in, "--from", ANN, "--to", "nobody@example.com")
-            with pytest.raises(AssertionError, match="<\\*\\* 5"):
-                await swaks(relay.way_in, "--from", ANN, "--to", "ann@agent.test")
+        for who in ("nobody@example.com", ANN):
+            with pytest.raises(AssertionError, match="<\\*\\* 55"):
+                await swaks(relay.way_in, "--from", ANN, "--to", who)
         assert len(await came_in(post, 1)) == 1
 
 

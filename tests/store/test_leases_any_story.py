@@ -11,7 +11,13 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from postroom.core.eventtypes import EventType
 from postroom.core.instant import SECOND, Instant
@@ -331,10 +337,7 @@ class LeaseStory(RuleBasedStateMachine):
                 row["seq"]: Waits(row["thread"], row["failures"], row["dead_at"] is not None)
                 for row in self.conn.execute(sql, (name,))
             }
-            assert rows == self.as_stored(name)
-
-    def as_stored(self, name: str) -> dict[int, Waits]:
-        return self.waits[name]
+            assert rows == self.waits[name]
 
     @invariant()
     def a_thread_has_one_holder(self) -> None:
@@ -347,10 +350,13 @@ class LeaseStory(RuleBasedStateMachine):
         assert jobs == len(self.answers)
 
 
-LeaseStory.TestCase.settings = settings(
-    max_examples=30,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
-TestLeaseStory = LeaseStory.TestCase
+def test_no_story_breaks_the_lease_protocol() -> None:
+    run_state_machine_as_test(
+        LeaseStory,
+        settings=settings(
+            max_examples=30,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -13,7 +13,9 @@ import email.policy
 import re
 import socket
 from email.message import EmailMessage
+from typing import Any
 
+from support.house import House
 from support.listening import Client
 from support.relay import Transaction
 
@@ -87,5 +89,30 @@ async def mail_to(port: int, content: bytes, *to: str, sender: str = ALICE) -> s
             told = await client.say(line)
             if told[:1] not in ("2", "3"):
                 return told
-        await client.send(re.sub(rb"(?m)^\.", b"..", content) + b".\r\n")
+        end = b".\r\n" if content.endswith(b"\r\n") else b"\r\n.\r\n"
+        await client.send(re.sub(rb"(?m)^\.", b"..", content) + end)
         return await client.hear()
+
+
+async def find_events(house: House, after: int = 0) -> list[dict[str, Any]]:
+    """The events of what came in, in the order of the log."""
+    found: list[dict[str, Any]] = []
+    while True:
+        status, page = await house.ask("GET", f"/events?after={after}&limit=100")
+        assert status == 200, page
+        found += [one for one in page["items"] if "envelope" in one]
+        if page["next_cursor"] is None:
+            return found
+        after = int(page["next_cursor"])
+
+
+async def came_in(house: House, count: int = 1, timeout_s: float = 10) -> list[dict[str, Any]]:
+    """The same once it is so many."""
+    found: list[dict[str, Any]] = []
+
+    async def look() -> bool:
+        found[:] = await find_events(house)
+        return len(found) >= count
+
+    await house.until(look, timeout_s)
+    return found

@@ -21,7 +21,17 @@ from typing import Any
 
 from postroom.service import daemon
 from postroom.service.main import run
-from postroom.store.sqlite import accept_unit, loop_finish, loop_start, opening
+from postroom.store.sqlite import (
+    accept_unit,
+    inbox_publish,
+    inbox_receive,
+    lease_acquire,
+    lease_complete,
+    lease_end,
+    loop_finish,
+    loop_start,
+    opening,
+)
 from postroom.store.sqlite.opening import HostIdentity, OpeningRules
 from postroom.store.sqlite.outbox import Setting, open_outbox
 
@@ -32,6 +42,13 @@ POINTS = {
     "mark": loop_start._MARK,
     "finish": loop_finish._FINISH,
     "recover": opening._AT_WORK,
+    "receive": inbox_receive._INSERT,
+    "publish": inbox_publish._RAISE,
+    "close": inbox_receive._CLOSE,
+    "lease": lease_acquire._GRANT,
+    "extend": lease_acquire._EXTEND,
+    "complete": lease_complete._ACK,
+    "release": lease_end._END,
 }
 GROUND = 1 << 20  # of free space: what else is on the disk of a test is nothing to a daemon of it
 

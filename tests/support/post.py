@@ -147,22 +147,6 @@ class Post:
                 self._fail_with_loop()
                 await breathe()
 
-    @asynccontextmanager
-    async def time_passing(self, step: float = 1) -> AsyncIterator[None]:
-        """Let time pass, again and again, until the end of the block."""
-
-        async def tick() -> None:
-            while True:
-                self.clock.advance(step)
-                await breathe()
-
-        async with asyncio.TaskGroup() as group:
-            ticking = group.create_task(tick())
-            try:
-                yield
-            finally:
-                ticking.cancel()
-
     async def quiet(self, under_way: int = 0) -> None:
         """Return when nothing more happens by itself: the store idle, so many under way, nothing left to read or start."""
         async with asyncio.timeout(20):
@@ -184,6 +168,16 @@ class Post:
         """Let time pass in steps until it is so."""
         async with asyncio.timeout(10):
             while not is_so():
+                self._fail_with_loop()
+                self.clock.advance(step)
+                await breathe()
+
+    async def pass_until_answered(
+        self, is_so: Callable[[], Awaitable[bool]], step: float = 0.5
+    ) -> None:
+        """The same for a question that takes its time."""
+        async with asyncio.timeout(20):
+            while not await is_so():
                 self._fail_with_loop()
                 self.clock.advance(step)
                 await breathe()
