@@ -582,6 +582,14 @@ async def test_an_unknown_thread_is_a_problem() -> None:
     assert (result.code, result.problems[0].pointer) == (RefusalCode.UNKNOWN_THREAD, "/thread_id")
 
 
+async def test_a_condition_on_an_event_that_is_not_there_is_a_problem() -> None:
+    desk = Desk()
+    desk.intake.threads.add(1)
+    since = {"no_inbound_since": "evt_0000000000fff"}
+    result = refused(await desk.post(thread_id="thr_0000000000001", **{"if": since}))
+    assert [one.pointer for one in result.problems] == ["/if/no_inbound_since"]
+
+
 async def test_what_the_store_says_last_counts() -> None:
     desk = Desk()
     desk.intake.refuses = [JobExpired(7)]

@@ -47,6 +47,8 @@ UNKNOWN_THREAD: Final = Problem(
     "/thread_id", "This mailbox has no such thread.", RefusalCode.UNKNOWN_THREAD
 )
 
+UNKNOWN_SINCE: Final = Problem("/if/no_inbound_since", "There is no such event.")
+
 _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}
 
 

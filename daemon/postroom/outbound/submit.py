@@ -16,7 +16,7 @@ from postroom.core.jobrequest import check_recipients, read_references, read_req
 from postroom.core.mailbox import Mailbox
 from postroom.core.replying import Answered
 from postroom.core.words import shown
-from postroom.outbound.answers import STAGING_LOST, UNKNOWN_THREAD, answer, refuse
+from postroom.outbound.answers import STAGING_LOST, UNKNOWN_SINCE, UNKNOWN_THREAD, answer, refuse
 from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
@@ -143,6 +143,7 @@ class JobSubmitter:
         problems = (
             *check_recipients(job.spec, mailbox, only=new_keys),
             *await self._check_thread(mailbox, job.thread_number),
+            *await self._check_condition(job),
         )
         filled = self._conversations.fill(job, mailbox, event)
         if problems or not isinstance(filled, Filled):
@@ -220,6 +221,13 @@ class JobSubmitter:
         if thread is None or await self._parts.intake.has_thread(mailbox.id, thread):
             return ()
         return (UNKNOWN_THREAD,)
+
+    async def _check_condition(self, job: Job) -> tuple[Problem, ...]:
+        """What no event is can not be overtaken: such a condition would hold whatever came in."""
+        since = None if job.condition is None else job.condition.no_inbound_since
+        if since is None or await self._parts.intake.find_answered(since) is not None:
+            return ()
+        return (UNKNOWN_SINCE,)
 
     async def _check_files(
         self, mailbox: Mailbox, attachments: Sequence[Attachment], reader_uid: int
