@@ -282,6 +282,17 @@ async def test_the_faults_of_a_reply_are_named_where_they_are(api: Api) -> None:
     assert api.leases.did == []
 
 
+async def test_the_faults_of_all_replies_are_told_at_once(api: Api) -> None:
+    bad = {**REPLY, "to": ["nobody"]}
+    said = await api.post(
+        f"/leases/{ID}/complete", {"fence": 5, "replies": [bad, REPLY, {**bad, "bogus": 1}]}
+    )
+    pointers = [one["pointer"] for one in said.json["errors"]]
+    assert said.status == 422
+    assert {"/replies/0/to/0", "/replies/2/bogus", "/replies/2/to/0"} == set(pointers)
+    assert api.submitter.open == []
+
+
 async def test_two_answers_to_one_event_in_one_call_are_refused(api: Api) -> None:
     answer = {**REPLY, "in_reply_to_event": EVENT}
     said = await api.post(f"/leases/{ID}/complete", {"fence": 5, "replies": [answer, answer]})

@@ -1,6 +1,6 @@
 """The README's five minutes, as a stranger types them: a relay that prints, the real daemon, curl, command line, Python.
 
-Only two things differ: the folder is a temporary one, and the relay's port is chosen by the kernel.
+Only two things differ: the folder is a temporary one, and both ports are chosen by the kernel.
 """
 
 import json
@@ -29,6 +29,7 @@ FIVE_MINUTES = README.partition("## Five minutes")[2].partition("\n## ")[0]
 SHELL = re.findall(r"```sh\n(.*?)```", FIVE_MINUTES, re.DOTALL)
 (PYTHON,) = re.findall(r"```python\n(.*?)```", FIVE_MINUTES, re.DOTALL)
 RELAY_PORT = "2525"
+MAIL_PORT = "2526"
 
 
 def commands(block: str) -> list[str]:
@@ -43,12 +44,13 @@ class Terminal:
 
     folder: Path
     port: str
+    mail_port: str
     socket: str = ""
 
     def type(self, line: str) -> subprocess.CompletedProcess[str]:
         """Type a line; how it ended."""
         return subprocess.run(
-            ["bash", "-c", line],
+            ["bash", "-c", line.replace(MAIL_PORT, self.mail_port)],
             cwd=self.folder,
             env=self.env,
             stdin=subprocess.DEVNULL,
@@ -112,11 +114,12 @@ def you() -> Iterator[Terminal]:
     """The third terminal, with the other two running."""
     relay, daemon, export = commands(SHELL[0])
     with tempfile.TemporaryDirectory(prefix="pr-") as name:
-        you = Terminal(Path(name), free_port())
+        you = Terminal(Path(name), free_port(), free_port())
         (you.folder / ".venv").symlink_to(sys.prefix)
         shutil.copytree(ROOT / "config", you.folder / "config")
         settings = you.folder / "config" / "dev.toml"
-        settings.write_text(settings.read_text("utf-8").replace(RELAY_PORT, you.port), "utf-8")
+        text = settings.read_text("utf-8").replace(RELAY_PORT, you.port)
+        settings.write_text(text.replace(MAIL_PORT, you.mail_port), "utf-8")
         with (
             you.leave_running(relay, you.folder / "relay.log"),
             you.leave_running(daemon, you.folder / "daemon.log"),
@@ -181,6 +184,25 @@ def test_a_report_in_python_reaches_everyone_once_however_often_it_is_run(you: T
     assert run(with_carol) == [*both, "carol@example.com sent None"]
     for name in ("ann", "bob", "carol"):
         assert you.copies("Subject: Sales report", f"To: {name}@example.com") == 1
+
+
+@pytest.mark.usefixtures("curl")
+def test_an_answer_comes_back_and_is_answered_in_its_conversation(you: Terminal) -> None:
+    hand_in, agent = SHELL[3].split("\n\n")
+    handed = you.type(hand_in)
+    assert handed.returncode == 0, handed
+    lease, complete = commands(agent)
+    leased = you.type(lease)
+    assert leased.returncode == 0, leased
+    assert "ann@example.com" in leased.stdout
+    (lease_id,) = set(re.findall(r"lse_\w+", leased.stdout))
+    (event_id,) = set(re.findall(r"evt_\w+", leased.stdout))
+    assert you.type(lease.replace("--wait 10", "")).returncode == 75
+    done = you.type(complete.replace("LEASE", lease_id).replace("EVENT", event_id))
+    assert done.returncode == 0, done
+    (job_id,) = re.findall(r"job_\w+", done.stdout)
+    Client(you.socket).wait(job_id, 20)
+    assert you.copies("Subject: Re: Which figures?", "On Thursday.") == 1
 
 
 def test_the_two_commands_do_what_the_readme_says() -> None:

@@ -43,16 +43,19 @@ def test_what_was_stuffed_comes_out_as_it_was_however_it_is_cut(
     assert not reader.has_bare_newline
 
 
-@given(parts=BYTES, places=PLACES)
-def test_every_cut_gives_the_same(parts: list[bytes], places: list[int]) -> None:
+@given(parts=BYTES, places=PLACES, line=st.sampled_from([12, 1 << 16]))
+def test_every_cut_gives_the_same(parts: list[bytes], places: list[int], line: int) -> None:
     whole = b"".join(parts) + b"\r\n.\r\n"
     end = (
         (b"\r\n" + whole).find(b"\r\n.\r\n") - 2 + 5
     )  # where it ends is where the first true end is
-    once, first = _read(whole)
-    cut, second = _read(*_cut(whole[:end], places))
-    assert (once, first.has_bare_newline) == (cut, second.has_bare_newline)
+    once, first = _read(whole, line=line)
+    cut, second = _read(*_cut(whole[:end], places), line=line)
+    assert first.has_ended()
+    assert second.has_ended()
     assert first.rest == whole[end:]
+    if first.fault is None and second.fault is None:
+        assert (once, first.has_bare_newline) == (cut, second.has_bare_newline)
 
 
 @given(parts=BYTES)
@@ -94,6 +97,16 @@ def test_a_line_of_64_kib_is_taken_and_a_longer_one_is_not(step: int) -> None:
         assert reader.fault is fault
         assert reader.has_ended()
         assert len(got) == (0 if fault else length + 8)
+
+
+@pytest.mark.parametrize("step", [999, 70_000, 1 << 20])
+def test_a_large_mail_with_lone_line_feeds_throughout_is_made_right(step: int) -> None:
+    whole = b"Subject: x\n\n" + b".a line\n.\n" * 20_000 + b".\r\nno end\r\n.\r\n"
+    got, reader = _read(*(whole[at : at + step] for at in range(0, len(whole), step)))
+    assert reader.fault is None
+    assert reader.has_bare_newline
+    assert got == whole[:-3].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    assert len(got) == reader.size_bytes
 
 
 def test_a_line_without_end_takes_no_memory() -> None:

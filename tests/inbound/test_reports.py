@@ -165,3 +165,33 @@ def test_a_person_who_quotes_or_attaches_a_report_reports_nothing(tmp_path: Path
     )
     assert attached.report is None
     assert attached.automation is AutomationKind.HUMAN
+
+
+# Subject and text of reports in plain words, and what they say.
+IN_WORDS = {
+    "qmail": ("failure notice", "Hi. This is qmail.\n<a@x.example>:\n550 no such user", "failed", None),
+    "qmail that gave up": ("failure notice", "4.7.0 I have tried too long; temporary trouble", "failed", "4.7.0"),
+    "Exim": ("Mail delivery failed: returning message to sender", "a@x.example: 550 5.1.1 unknown", "failed", "5.1.1"),
+    "Exim that still tries": ("Warning: message 1abc delayed 24 hours", "No action is required", "delayed", None),
+    "sendmail that still tries": ("Delivery Status Notification", "could not send message for past 4 hours 4.4.1", "delayed", "4.4.1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IN_WORDS)
+def test_a_report_in_plain_words_says_whether_it_is_given_up(case: str, tmp_path: Path) -> None:
+    subject, text, action, status = IN_WORDS[case]
+    parsed = read(f"From: MAILER-DAEMON@mx.example\nSubject: {subject}\n\n{text}\n", "", tmp_path)
+    assert parsed.report is not None
+    assert parsed.report.recipients == (ReportedRecipient(None, action, status, None, None),)
+
+
+def test_a_complaint_that_keeps_back_who_complained_is_a_complaint(tmp_path: Path) -> None:
+    parsed = read(
+        "From: fbl@mx.example\nSubject: complaint\n"
+        "Content-Type: multipart/report; report-type=feedback-report; boundary=b\n\n"
+        "--b\n\nA user says 550 words.\n--b\nContent-Type: message/feedback-report\n\nFeedback-Type: abuse\n--b--\n",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert parsed.report.recipients == (ReportedRecipient(None, "complained", None, "abuse", None),)

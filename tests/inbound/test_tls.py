@@ -122,3 +122,32 @@ async def test_a_certificate_that_went_away_is_said(settings: Listening) -> None
     (error,) = raised.value.exceptions
     assert isinstance(error, ConfigError)
     assert "tls_certificate" in str(error)
+
+
+def test_all_of_it_works_on_the_faster_loop_too(
+    settings: Listening, trusting: ssl.SSLContext
+) -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def story() -> None:
+        async with listening(settings=settings) as house:
+            async with house.client() as client:
+                assert (await client.give()).startswith("250")
+                await client.start_tls(trusting)
+                assert (await client.give(MAIL + b"x\r\n" * 100_000)).startswith("250")
+            async with house.client() as closing:
+                await closing.begin()
+                closing.writer.write(MAIL + b".\r\n")
+                closing.writer.write_eof()
+                assert (await closing.hear()).startswith("250")
+            async with house.client() as resetting:
+                await resetting.say("EHLO x")
+                resetting.reset()
+            async with house.client() as idle:
+                await house.listener.drain(PATIENCE)
+                assert await idle.hear() == Reply.STOPPING
+            assert [arrival.is_tls for arrival in house.inbox.arrivals] == [False, True, False]
+            assert house.listener._door._inside == {}
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(story())

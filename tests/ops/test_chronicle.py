@@ -93,7 +93,7 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
     ),
     "store found": (lambda said: said.store_warned("is on overlay"), {"detail": "is on overlay"}),
     "clock": (lambda said: said.clock_doubted(), {"level": "error"}),
-    "retention": (lambda said: said.retention_removed(1, 2, 3), {"jobs": 1, "files": 3}),
+    "retention": (lambda said: said.retention_removed(1, 2, 4, 3), {"jobs": 1, "mails": 4, "files": 3}),
     "peer": (lambda said: said.peer_refused(None, "unknown user"), {"uid": None}),
     "request": (
         lambda said: said.request_failed("POST /v1/jobs", _raised(KeyError("x"))),

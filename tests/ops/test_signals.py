@@ -96,8 +96,13 @@ def _busy() -> Signals:
     )
     signals.breaker_stands(Scope.RELAY, "main", Breaker(BreakerState.OPEN))
     signals.breaker_stands(Scope.MAILBOX, "support", CLOSED)
+    signals.loop_lagged(timedelta(seconds=0.007))
     signals.loop_lagged(timedelta(seconds=0.003))
     return signals
+
+
+def test_the_worst_of_the_loop_is_kept() -> None:
+    assert _busy().loop_lag_max == timedelta(seconds=0.007)
 
 
 def test_outcomes_are_counted_by_mailbox_and_word() -> None:

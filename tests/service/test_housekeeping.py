@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
+from postroom.core.token import make_key
+from postroom.ops.tokenkeys import KeyRing
 from postroom.service.housekeeping import Housekeeping
 from support.clock import breathe
 from support.post import Post, open_post, settings
@@ -15,9 +18,11 @@ DAY = 86_400
 
 
 @asynccontextmanager
-async def at_work(folder: Path) -> AsyncIterator[Post]:
-    async with ScriptedRelay() as relay, open_post(settings(folder, relay.port)) as post:
-        keeping = Housekeeping(post.settings, post.tools, post.outbox, post.joined.staging)
+async def at_work(folder: Path, ring: KeyRing | None = None) -> AsyncIterator[Post]:
+    async with ScriptedRelay() as relay, open_post(settings(folder, relay.port), ring=ring) as post:
+        keeping = Housekeeping(
+            post.settings, post.tools, post.outbox, post.joined.staging, post.joined.keys
+        )
         task = asyncio.get_running_loop().create_task(keeping.run())
         try:
             yield post
@@ -73,3 +78,24 @@ async def test_what_outlived_its_time_is_taken_and_told(tmp_path: Path) -> None:
         found = await post.outbox.reader.find_job(job)
         assert found is None or found.is_expired
         assert await post.submit(to=["a@example.com"], idempotency_key="k") == job
+
+
+async def test_a_key_in_use_is_noted_every_day_so_that_none_is_forgotten_that_signed(
+    tmp_path: Path,
+) -> None:
+    key = make_key(b"k" * 32)
+    async with at_work(tmp_path, KeyRing((key,), frozenset())) as post:
+        inbox, clock = post.outbox.inbox, post.clock
+        assert await inbox.remember_keys((key,), clock.now(), timedelta(days=400)) == ()
+        await post.run(60)
+        await passing_days(post, 5)
+        within = timedelta(days=2)
+        assert await inbox.remember_keys((), clock.now(), within) == (key.fingerprint,)
+
+
+async def passing_days(post: Post, days: int) -> None:
+    """So many days, with time for what is done in each."""
+    for _ in range(days):
+        await post.run(DAY)
+        for _ in range(30):
+            await breathe()

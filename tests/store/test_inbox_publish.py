@@ -288,6 +288,35 @@ async def test_a_report_about_two_recipients_is_an_event_for_each(office: PostOf
     assert (await office.doubled(mail))["seq"] == bounced["seq"]
 
 
+async def test_a_report_about_two_recipients_to_the_return_path_of_one_is_an_event_for_each(
+    office: PostOffice,
+) -> None:
+    done = await office.sent(ALICE, "bob@customer.example")
+    alice, bob = (one.number for one in done.deliveries)
+    found = await office.outbox.reader.find_delivery(alice)
+    assert found is not None
+    mail = report_mail(
+        block("bob@customer.example", "failed", "5.1.1"),
+        block(ALICE, "delayed", "4.4.1"),
+        original=found.message_id,
+    )
+    await office.published(mail, token_of(alice, BOUNCE))
+    assert [await office.feedback(one) for one in (alice, bob)] == ["delayed", "bounced"]
+    (bounced,) = await office.events("delivery.bounced")
+    assert bounced["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, bob)
+    assert bounced["delivery_report"]["recipient"] == "bob@customer.example"
+
+
+async def test_what_a_report_says_of_others_is_nothing_about_whom_its_return_path_names(
+    office: PostOffice,
+) -> None:
+    number = (await office.sent()).deliveries[0].number
+    mail = report_mail(block("eve@x.example", "failed"), block(ALICE, "delivered", "2.0.0"))
+    event = await office.published(mail, token_of(number, BOUNCE))
+    assert (event["type"], event["delivery_report"]["recipient"]) == ("delivery.confirmed", ALICE)
+    assert await office.feedback(number) == "delivered"
+
+
 async def test_of_several_blocks_about_one_delivery_the_strongest_counts(
     office: PostOffice,
 ) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from postroom.core.body import Body
 from postroom.core.delivery import DeliveryState
@@ -461,6 +462,7 @@ class FakeSignals:
             depth={("support", Lane.HIGH, S.PENDING): 2, ("support", Lane.BULK, S.SENT): 7},
             oldest_due={("support", Lane.HIGH): Instant(NOW - 3_000_000)},
             outcomes={("support", "sent"): 7},
+            loop_lag_max=timedelta(milliseconds=3),
         )
 
     async def metrics_text(self) -> str:

@@ -93,22 +93,34 @@ async def _prepare(
     replies: list[_Reply],
     open_: list[Prepared],
 ) -> Refusal | None:
-    """Make a job of each reply; what is prepared and must be settled is noted at once."""
+    """Make a job of each reply; what is prepared and must be settled is noted at once. The faults of all are told."""
     answered: set[int] = set()
+    refusals: list[Refusal] = []
     for index, raw in enumerate(given):
         value = msgspec.json.decode(raw)
         made = await parts.submitter.prepare(value, sender.actor.uid, None, sender.trace_header)
         if isinstance(made, Refused):
             refusal = await tell(parts, made, sender, value)
-            return _at(refusal, index) if isinstance(refusal, Refusal) else None
+            if isinstance(refusal, Refusal):
+                refusals.append(_at(refusal, index))
+                if not refusal.faults:  # no fault of the reply: the next ones would hear the same
+                    break
+            continue
         if isinstance(made, Prepared):
             open_.append(made)
             seq = made.new.answers
             if seq is not None and seq in answered:
-                return invalid(f"/replies/{index}/in_reply_to_event", _TWICE)
+                refusals.append(invalid(f"/replies/{index}/in_reply_to_event", _TWICE))
             answered |= set() if seq is None else {seq}
         replies.append(_Reply(value, made))
-    return None
+    return _together(refusals)
+
+
+def _together(refusals: list[Refusal]) -> Refusal | None:
+    """The first refusal with the faults of all: whoever mends a call wants to do it once."""
+    if not refusals or not refusals[0].faults:
+        return refusals[0] if refusals else None
+    return replace(refusals[0], faults=tuple(fault for one in refusals for fault in one.faults))
 
 
 async def _told(call: _Call, done: Completed) -> Answer | Refusal:

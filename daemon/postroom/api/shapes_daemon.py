@@ -56,7 +56,7 @@ class MailboxStats(Answered, frozen=True):
 
 
 class Stats(Answered, frozen=True):
-    """Depth now, wait now, outcomes since the daemon started."""
+    """Depth now, wait now; outcomes, and how late the event loop woke at worst, since the daemon started."""
 
     at: Moment
     started_at: Moment
@@ -65,6 +65,7 @@ class Stats(Answered, frozen=True):
     depth: dict[DeliveryState, int]
     oldest_due_age_s: float
     outcomes: dict[str, int]
+    loop_lag_max_s: float
     mailboxes: dict[str, MailboxStats]
 
 

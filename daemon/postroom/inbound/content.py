@@ -43,7 +43,7 @@ class ContentReader:
         self._most_hops = most_hops
         self._hops = 0
         self._is_header = True
-        # What is held always begins with the line end before it; that of the first line is not content.
+        # What is held always begins with the line end before it, true or not; that of the first line is not content.
         self._held = _BREAK
         self._is_first = True
         self._has_ended = False
@@ -61,6 +61,8 @@ class ContentReader:
             self._held, self.rest = b"", held[end + len(_END) :]
             return self._give(held[:end], _BREAK)
         cut = held.rfind(_BREAK)
+        if cut <= 0 and len(held) > self._most_line:
+            cut = held.rfind(b"\n", len(_BREAK))  # whole mails come with lone ones
         lines, self._held = (held[:cut], held[cut:]) if cut > 0 else (b"", held)
         if len(self._held) > self._most_line + len(_BREAK) or self.fault is not None:
             self._fail(ContentFault.LINE_LONG)
@@ -87,7 +89,7 @@ class ContentReader:
     def _has_long_line(self, lines: bytes) -> bool:
         if len(lines) <= self._most_line:
             return False
-        return max(map(len, lines.split(_BREAK))) > self._most_line
+        return max(map(len, lines.splitlines())) > self._most_line
 
     def _normal(self, lines: bytes) -> bytes:
         ends = lines.count(_BREAK)

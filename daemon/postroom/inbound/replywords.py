@@ -68,6 +68,12 @@ AWAY_PREFIX: Final = (
     "|respuesta automática|resposta automática|risposta automatica|automatisch antwoord|autosvar"
     "|automatiskt svar|automaattinen vastaus|odpowiedź automatyczna|automatická odpověď|автоответ"
     "|автоматический ответ|otomatik yanıt|自动答复|自動返信|자동 회신"
+    "|out of office|out of office autoreply|out of office reply|out-of-office|out of the office"
+    "|abwesenheitsnotiz|automatisk svar|resposta automàtica|automatyczna odpowiedź"
+    "|automatická odpoveď|automatikus válasz|răspuns automat|αυτόματη απάντηση"
+    "|автоматична відповідь|автоматичен отговор|automatski odgovor|samodejni odgovor"
+    "|automaatvastus|automātiskā atbilde|automatinis atsakymas|balasan otomatis|trả lời tự động"
+    "|תשובה אוטומטית|رد تلقائي|自动回复|自動回覆|自動応答|자동 응답|ตอบกลับอัตโนมัติ"
 )
 # Subjects of such answers, where no person writes (the null reverse-path).
 AWAY: Final = (
@@ -80,4 +86,11 @@ BOUNCED: Final = (
     "undeliver|not deliver|delivery status|delivery fail|delivery problem|delivery has|returned mail"
     "|failure notice|mail delivery|delayed|unzustellbar|non remis|no entregad|non recapit"
     "|onbestelbaar|niet bezorgd|недоставлен|не доставлено|退信"
+)
+# What a report says of a mail that is still tried.
+STILL_TRIED: Final = (
+    "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for|still being retried"
+    "|will be retried|will retry|will continue to|will keep trying|continue trying|warning message only"
+    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|retardé|retrasad|ritardo|vertraagd"
 )

@@ -2,7 +2,8 @@
 
 `Action` and `Status` are handed on as they stand; what follows from them is decided where deliveries are known. Where
 the MIME around a report is broken, its fields are looked for in the text, but only in what claims to be a report.
-Known limits: reports without these fields (in plain words) have no recipients here.
+Reports in plain words, a third of real ones, name no recipient here: whether it is given up or still tried is told by
+their words and codes, and believed only where a return-path token says whose delivery it is.
 """
 
 import re
@@ -17,6 +18,7 @@ from postroom.inbound.encodedwords import decode_field
 from postroom.inbound.head import Head, read_head
 from postroom.inbound.messageids import find_id
 from postroom.inbound.mimeparts import Part, Parts
+from postroom.inbound.replywords import BOUNCED, STILL_TRIED
 from postroom.inbound.transfer import read_content
 
 
@@ -28,6 +30,7 @@ DELIVERY_MOST: Final = 100
 _DIAGNOSTIC_MOST: Final = 1000
 _NAME_MOST: Final = 320
 _READ_MOST: Final = 256 * 1024  # of a report's own fields
+_WORDS_MOST: Final = 16 * 1024  # of a report in plain words: below stands the mail that came back
 _ORIGINAL_MOST: Final = 1024 * 1024  # where the fields of the original must stand
 
 _STATUS_TYPES: Final = frozenset({"message/delivery-status", "message/global-delivery-status"})
@@ -47,6 +50,10 @@ _BLOCKS: Final = re.compile(rb"(?:\r?\n[ \t]*){2,}")
 _BLOCK_ABOVE: Final = 500  # octets of a block above the recipient's field
 _UNFOLDED: Final = re.compile(rb"\n(?![ \t]|[A-Za-z][A-Za-z0-9-]*[ \t]*:)")
 _STATUS: Final = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])")
+_SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])")
+_STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
+_ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
+_GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _LOOSE: Final = re.compile(rb"^(?:original|final)-recipient[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _LOOSE_ID: Final = re.compile(rb"^message-id[ \t]*:(.{0,998})", re.IGNORECASE | re.MULTILINE)
 _LOOSE_DELIVERY: Final = re.compile(
@@ -80,7 +87,7 @@ def read_report(raw: bytes, parts: Parts, defects: set[Defect]) -> Report:
             is_feedback = part.type.value == _FEEDBACK_TYPE
             recipients += _complaints(content) if is_feedback else _recipients(content)
     if not recipients:
-        recipients += _found_in_text(raw, parts, defects)
+        recipients += _found_in_text(raw, parts, defects) or _in_words(raw, parts, defects)
     message_id, delivery = _original(raw, parts.leaves, defects)
     found_id = _LOOSE_ID.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
     found_delivery = _LOOSE_DELIVERY.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
@@ -116,6 +123,32 @@ def _found_in_text(raw: bytes, parts: Parts, defects: set[Defect]) -> list[Repor
         found = list(_loose(text))
         if found:
             return found
+    return []
+
+
+def _in_words(raw: bytes, parts: Parts, defects: set[Defect]) -> list[ReportedRecipient]:
+    """What a report in plain words says, of nobody by name; nothing where it has no code and no word of a report."""
+    subject = decode_field(parts.head.first("subject") or b"", set())
+    body = next(
+        (
+            read_content(raw, part, defects)[:_WORDS_MOST]
+            for part in parts.leaves
+            if part.type.value.startswith("text/")
+        ),
+        raw[parts.body : parts.body + _WORDS_MOST],
+    )
+    words = f"{subject}\n{body.decode('utf-8', errors='replace')}"
+    found = _STATUS.search(words)
+    status = found[1] if found else None
+    is_given_up = (
+        _SMTP_REFUSAL.search(words) is not None
+        or (status or "").startswith("5")
+        or _ENDED.search(subject) is not None
+    )
+    if _STILL_TRIED.search(words) and not is_given_up:
+        return [ReportedRecipient(None, "delayed", status, None, None)]
+    if is_given_up or _GIVEN_UP.search(subject):
+        return [ReportedRecipient(None, "failed", status, None, None)]
     return []
 
 
@@ -163,11 +196,13 @@ def _complaints(content: bytes) -> Iterator[ReportedRecipient]:
     head, _ = read_head(content)
     names = ("original-rcpt-to", "removal-recipient")
     values = [value for name in names for value in head.every(name)]
-    for address in dict.fromkeys(_address(decode_field(value, set())) for value in values):
-        if address:
-            yield ReportedRecipient(
-                address, COMPLAINED, None, _field(head, "feedback-type", _NAME_MOST), None
-            )
+    addresses = dict.fromkeys(_address(decode_field(value, set())) for value in values)
+    # Many keep back who complained: then only a return-path token says whose delivery it is.
+    known: list[str | None] = [one for one in addresses if one]
+    for address in known or [None]:
+        yield ReportedRecipient(
+            address, COMPLAINED, None, _field(head, "feedback-type", _NAME_MOST), None
+        )
 
 
 def _original(

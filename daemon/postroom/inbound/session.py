@@ -11,7 +11,7 @@ import contextlib
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import AnyStr, Final, Protocol
+from typing import AnyStr, Final, Protocol, cast
 
 from aiosmtpd.smtp import SMTP, TLSSetupException
 
@@ -91,14 +91,15 @@ class Session(SMTP):
     def stop(self) -> None:
         """Say that we stop, and hang up; when a message is coming in, after it."""
         self._is_stopping = True
-        if not self._is_receiving and isinstance(self.transport, asyncio.Transport):
-            self.transport.write(f"{Reply.STOPPING}\r\n".encode())
+        transport = self._transports()[0]
+        if not self._is_receiving and transport is not None:
+            transport.write(f"{Reply.STOPPING}\r\n".encode())
             self._hang_up()
 
     def abort(self) -> None:
         """Hang up at once."""
-        for transport in (self.transport, self._original_transport):
-            if isinstance(transport, asyncio.Transport):
+        for transport in self._transports():
+            if transport is not None:
                 transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -278,6 +279,11 @@ class Session(SMTP):
         self._house.parts.chronicle.client_refused(self.guest.ip, reply)
         await self.push(reply)
         raise _Over
+
+    def _transports(self) -> tuple[asyncio.Transport | None, ...]:
+        """What is spoken over, and what lies below it once there is TLS; those of other loops than asyncio's derive from nothing of asyncio's."""
+        both = (self.transport, self._original_transport)
+        return tuple(cast("asyncio.Transport | None", one) for one in both)
 
     def _has_tls(self) -> bool:
         return self.session is not None and self.session.ssl is not None

@@ -126,9 +126,9 @@ class Chronicle:
         """The wall clock is not believed: what can not be undone waits for a day."""
         self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)
 
-    def retention_removed(self, jobs: int, events: int, files: int) -> None:
-        """What had outlived its time is gone."""
-        self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, files=files)
+    def retention_removed(self, jobs: int, events: int, mails: int, files: int) -> None:
+        """What had outlived its time is gone; `mails` are those that were received."""
+        self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, mails=mails, files=files)
 
     def peer_refused(self, uid: int | None, reason: str) -> None:
         """Somebody may not use the socket; `uid` None = the kernel could not say who."""

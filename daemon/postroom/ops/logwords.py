@@ -161,7 +161,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
     LogEvent.STORE_WARNED: ("detail",),
     LogEvent.CLOCK_DOUBTED: ("detail",),
-    LogEvent.RETENTION_REMOVED: ("jobs", "events", "files"),
+    LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "files"),
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
     LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),

@@ -55,6 +55,7 @@ class Signals:
     attempt_time: defaultdict[str, Histogram] = field(default_factory=_by_mailbox)
     breakers: dict[tuple[Scope, str], BreakerState] = field(default_factory=dict)
     loop_lag: timedelta = timedelta()
+    loop_lag_max: timedelta = timedelta()
 
     def committed(self, changes: Sequence[Change]) -> None:
         """Count what came to an end, or came out of an attempt."""
@@ -87,8 +88,9 @@ class Signals:
         self.breakers[scope, id_] = breaker.state
 
     def loop_lagged(self, by: timedelta) -> None:
-        """How late the loop woke last."""
+        """How late the loop woke last, and at worst."""
         self.loop_lag = by
+        self.loop_lag_max = max(self.loop_lag_max, by)
 
     def words(self) -> dict[tuple[str, str], int]:
         """Outcomes by mailbox and word, for people."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
@@ -70,7 +71,7 @@ class Stats:
     """The three signals: depth, wait, outcomes.
 
     `outcomes` counts by mailbox and word since the daemon started at `started_at`; `oldest_due` is the earliest due
-    instant of each mailbox and lane that has something due.
+    instant of each mailbox and lane that has something due; `loop_lag_max` is how late the event loop woke at worst.
     """
 
     at: Instant
@@ -80,6 +81,7 @@ class Stats:
     depth: Mapping[tuple[str, Lane, DeliveryState], int]
     oldest_due: Mapping[tuple[str, Lane], Instant]
     outcomes: Mapping[tuple[str, str], int]
+    loop_lag_max: timedelta
 
 
 @dataclass(frozen=True, slots=True)

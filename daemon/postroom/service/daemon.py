@@ -15,6 +15,7 @@ from postroom.api.server import ApiServer
 from postroom.config.settings import Settings
 from postroom.core.instant import SECOND
 from postroom.ops.heartbeat import Heartbeat
+from postroom.ops.looplag import LoopWatch
 from postroom.ops.sockets import OwnSocket, bind_own_socket
 from postroom.ports.errors import StoreBroken
 from postroom.service.files import Files
@@ -84,7 +85,8 @@ class Daemon:
         helpers = [
             group.create_task(self._fail_with(outbox)),
             group.create_task(self._heartbeat(outbox, joined).run()),
-            group.create_task(Housekeeping(self._settings, tools, outbox, joined.staging).run()),
+            group.create_task(self._watch_loop(outbox, joined).run()),
+            group.create_task(self._housekeeping(outbox, joined).run()),
             group.create_task(joined.keeper.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
@@ -149,6 +151,14 @@ class Daemon:
             on_lag=joined.signals.loop_lagged,
             on_withheld=self._tools.chronicle.watchdog_withheld,
         )
+
+    def _watch_loop(self, outbox: Outbox, joined: Joined) -> LoopWatch:
+        watch = LoopWatch(self._tools.clock, joined.signals.loop_lagged)
+        outbox.database.watch(watch)
+        return watch
+
+    def _housekeeping(self, outbox: Outbox, joined: Joined) -> Housekeeping:
+        return Housekeeping(self._settings, self._tools, outbox, joined.staging, joined.keys)
 
     async def _fail_with(self, outbox: Outbox) -> None:
         """End the daemon when the store can not be trusted any more."""

@@ -1,11 +1,12 @@
-"""What is done now and then: what age takes, and the write-ahead log cut short. Seldom, so that idle stays idle."""
+"""What is done now and then: what age takes, keys noted as in use, the write-ahead log cut short. Seldom: idle stays idle."""
 
 from datetime import timedelta
 from typing import Final
 
 from postroom.config.settings import Settings
 from postroom.core.clockdoubt import ClockDoubt
-from postroom.core.instant import Moment
+from postroom.core.instant import Moment, micros
+from postroom.core.token import Key
 from postroom.outbound.staging import SpoolStaging
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.tools import Tools
@@ -14,6 +15,7 @@ from postroom.store.sqlite.retention import SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
+_NOTE_KEYS: Final = timedelta(days=1)
 _ORPHAN_AGE: Final = timedelta(days=1)  # no accept takes that long
 _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 
@@ -22,11 +24,19 @@ class Housekeeping:
     """Runs until it is cancelled."""
 
     def __init__(
-        self, settings: Settings, tools: Tools, outbox: Outbox, staging: SpoolStaging
+        self,
+        settings: Settings,
+        tools: Tools,
+        outbox: Outbox,
+        staging: SpoolStaging,
+        keys: tuple[Key, ...],
     ) -> None:
         self._tools = tools
         self._outbox = outbox
         self._staging = staging
+        self._keys = keys
+        self._validity = settings.tokens.expiry
+        self._noted_at = tools.clock.monotonic()  # the start noted them
         self._retention = SqliteRetention(outbox.database, settings.retention, staging.remove)
         moment = Moment(tools.clock.now(), tools.clock.monotonic())
         self._doubt = ClockDoubt(moment, outbox.opened.newest_at)
@@ -45,6 +55,7 @@ class Housekeeping:
             self._tools.chronicle.clock_doubted()
             return
         try:
+            await self._note_keys()
             taken = await self._retention.run(clock.now())
             swept = await self._sweep()
             await self._outbox.keep()
@@ -54,8 +65,16 @@ class Housekeeping:
             self._tools.chronicle.store_refused(error)
             return
         files = taken.files + swept
-        if taken.jobs or taken.events or files:
-            self._tools.chronicle.retention_removed(taken.jobs, taken.events, files)
+        if taken.jobs or taken.events or taken.received or files:
+            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.received, files)
+
+    async def _note_keys(self) -> None:
+        """Once a day: a key is known to have signed addresses until the last time that this was said."""
+        clock = self._tools.clock
+        is_due = clock.monotonic() - self._noted_at >= micros(_NOTE_KEYS)
+        if self._keys and is_due:
+            await self._outbox.inbox.remember_keys(self._keys, clock.now(), self._validity)
+            self._noted_at = clock.monotonic()
 
     async def _sweep(self) -> int:
         """Remove files of the spool that no row names; the spool keeps what was put in within the hour."""

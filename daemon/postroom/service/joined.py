@@ -10,6 +10,7 @@ from postroom.api.parts import Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
+from postroom.core.token import Key
 from postroom.core.world import Host
 from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
@@ -51,6 +52,7 @@ class Joined:
     way: Way
     keeper: LeaseKeeper
     inward: Inward | None
+    keys: tuple[Key, ...]
 
 
 async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
@@ -149,7 +151,7 @@ async def join(
         on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way, keeper, inward)
+    return Joined(parts, dispatcher, staging, signals, way, keeper, inward, ring.keys)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

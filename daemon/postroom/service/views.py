@@ -131,6 +131,7 @@ class SignalsView:
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
             outcomes=self._signals.words(),
+            loop_lag_max=self._signals.loop_lag_max,
         )
 
     async def metrics_text(self) -> str:

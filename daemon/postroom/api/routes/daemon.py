@@ -71,6 +71,7 @@ def render_stats(found: loop.Stats) -> Stats:
             (_age_s(one, found.at) for one in found.oldest_due.values()), default=0.0
         ),
         outcomes=dict(outcomes),
+        loop_lag_max_s=found.loop_lag_max.total_seconds(),
         mailboxes=dict(boxes),
     )
 

@@ -40,21 +40,28 @@ class Told:
 def read_told(
     conn: sqlite3.Connection, mailbox_id: str, report: Report, proven: Target | None
 ) -> tuple[Told, ...]:
-    """What the report says of each delivery; `proven` is the one that its return-path token names.
+    """What the report says of each delivery, first of the one that its return-path token names, `proven`.
 
     Where it speaks of none of ours for sure, one that has no target.
     """
-    if proven is not None:
-        return (_strongest(proven, report.recipients),)
     blocks: dict[int, list[ReportedRecipient]] = {}
     targets: dict[int, Target] = {}
+    if proven is not None and proven.own is not None:
+        own = proven.own
+        targets[own.number] = proven
+        blocks[own.number] = [
+            one for one in report.recipients if one.recipient and own.is_recipient(one.recipient)
+        ]
     for target, block in _find_named_recipients(conn, mailbox_id, report):
         if target.own is not None:
             targets.setdefault(target.own.number, target)
             blocks.setdefault(target.own.number, []).append(block)
     if not targets:
         return (_strongest(None, report.recipients),)
-    return tuple(_strongest(targets[number], tuple(found)) for number, found in blocks.items())
+    others = _of_nobody_else(report, targets, proven)
+    return tuple(
+        _strongest(targets[number], tuple(found) or others) for number, found in blocks.items()
+    )
 
 
 def raise_feedback(conn: sqlite3.Connection, number: int, feedback: Feedback) -> None:
@@ -77,6 +84,18 @@ def _find_named_recipients(
         for own in named.own
         if block.recipient is not None and own.is_recipient(block.recipient)
     ]
+
+
+def _of_nobody_else(
+    report: Report, targets: dict[int, Target], proven: Target | None
+) -> tuple[ReportedRecipient, ...]:
+    """The blocks that may speak of the proven delivery: its recipient may be called otherwise behind a forward."""
+    others = [one.own for one in targets.values() if one is not proven and one.own is not None]
+    return tuple(
+        block
+        for block in report.recipients
+        if not any(block.recipient and own.is_recipient(block.recipient) for own in others)
+    )
 
 
 def _strongest(target: Target | None, blocks: tuple[ReportedRecipient, ...]) -> Told:
