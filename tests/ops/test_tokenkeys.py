@@ -83,6 +83,14 @@ async def test_a_key_that_is_missing_ends_the_start_and_is_named(tmp_path: Path)
     assert "--accept-lost-keys" in str(raised.value)
 
 
+async def test_a_start_that_was_refused_leaves_nothing_to_miss(tmp_path: Path) -> None:
+    inbox = FakeInbox()
+    before = await _open(tmp_path, inbox, OLD)
+    with pytest.raises(StateRefused):
+        await _open(tmp_path, inbox, NEW)
+    assert await _open(tmp_path, inbox, OLD) == before
+
+
 async def test_who_accepts_the_loss_knows_what_its_addresses_look_like(tmp_path: Path) -> None:
     inbox = FakeInbox()
     await _open(tmp_path, inbox, OLD)

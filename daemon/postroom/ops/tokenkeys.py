@@ -56,9 +56,13 @@ async def open_keys(
         own = _make_own(path, entropy)
     known = {key.fingerprint: key for key in (*rules.keys, *((own,) if own else ()))}
     keys = tuple(known.values())
-    lost = await inbox.remember_keys(keys, at, rules.expiry)
-    if lost and not accepts_lost:
+    issued = await inbox.remember_keys((), at, rules.expiry)
+    lost = [fingerprint for fingerprint in issued if fingerprint not in known]
+    if (
+        lost and not accepts_lost
+    ):  # before the new ones are noted: they issued nothing, and may go again
         raise StateRefused(_missing(lost))
+    await inbox.remember_keys(keys, at, rules.expiry)
     return KeyRing(keys, frozenset(key_id_of(fingerprint) for fingerprint in lost))
 
 
