@@ -178,6 +178,25 @@ async def test_after_five_errors_the_client_has_to_go() -> None:
         assert await client.hear() == ""
 
 
+async def test_a_mail_for_many_unknown_and_one_of_ours_is_taken() -> None:
+    async with listening() as house, house.client() as client:
+        await client.say(HELLO, FROM)
+        for n in range(8):
+            assert await client.say(f"RCPT TO:<n{n}@example.com>") == Reply.UNKNOWN
+        assert await client.say(TO) == Reply.RCPT_OK
+        assert (await client.say("DATA")).startswith("354")
+        await client.send(MAIL + b".\r\n")
+        assert (await client.hear()).startswith("250")
+    assert [one.mailbox_id for one in house.inbox.arrivals[0].recipients] == ["support"]
+
+
+async def test_foreign_recipients_count_as_errors() -> None:
+    async with listening() as house, house.client() as client:
+        await client.say(HELLO, FROM)
+        said = [await client.say(f"RCPT TO:<n{n}@example.org>") for n in range(5)]
+        assert said == [Reply.FOREIGN] * 4 + [Reply.TOO_MANY_ERRORS]
+
+
 async def test_who_only_says_nothing_has_to_go() -> None:
     async with listening(Limits(calls={"NOOP": 3})) as house, house.client() as client:
         for _ in range(3):

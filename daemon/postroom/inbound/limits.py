@@ -22,7 +22,9 @@ class Limits:
     are_neighbours_counted: bool = (
         False  # programs of this machine: behind our own mail server stand many senders
     )
-    errors: int = 5  # refusals in a session: honest servers make none or one
+    errors: int = (
+        5  # refusals in a session but of unknown recipients: honest servers make none or one
+    )
     recipients: int = 50
     line_bytes: int = (
         64 * 1024

@@ -266,7 +266,8 @@ class Session(SMTP):
 
     async def _say(self, words: str) -> None:
         """Answer; after so many errors, or when we stop, these are the last words but one."""
-        self._errors += words.startswith("5")
+        # an unknown recipient is slowed down, not counted: the mail may be for others of ours as well
+        self._errors += words.startswith("5") and words != Reply.UNKNOWN
         if self._errors >= self._limits.errors and not self.guest.is_trusted:
             await self._leave(Reply.TOO_MANY_ERRORS)
         if words:
