@@ -1,5 +1,6 @@
 """The agent of docs/agents.md, run as it stands there, against a daemon that mail comes in to."""
 
+import itertools
 import re
 import smtplib
 import socket
@@ -43,10 +44,12 @@ def with_listener(daemon: RealDaemon) -> int:
     return port
 
 
-def write(port: int, text: str, number: int) -> None:
+def write(port: int, text: str, number: int, answers: int | None = None) -> None:
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = ALICE, "support@example.com", "A question"
     mail["Message-ID"] = f"<{number}@customer.example>"
+    if answers is not None:
+        mail["In-Reply-To"] = f"<{answers}@customer.example>"
     mail.set_content(text)
     with smtplib.SMTP("127.0.0.1", port, timeout=10) as smtp:
         smtp.send_message(mail)
@@ -105,3 +108,26 @@ def test_a_mail_that_the_model_fails_on_is_given_back_and_tried_again() -> None:
         (consumer,) = daemon.client.consumers()["items"]
         assert (consumer["pending"], consumer["leased"]) == (1, 0)
         names["think"] = think
+
+
+@pytest.mark.timeout(90)
+def test_what_comes_in_while_the_model_thinks_is_read_before_it_is_answered() -> None:
+    names = agent()
+    with real_daemon() as daemon:
+        port = with_listener(daemon)
+        write(port, "Please cancel.\n", 1)
+        think, read = names["think"], []
+
+        def think_long(thread: object, events: list[dict[str, Any]]) -> object:
+            read.append(len(events))
+            if len(read) == 1:
+                write(port, "Wait, no!\n", 2, answers=1)
+                list(itertools.islice(daemon.client.follow(0), 2))  # until it is an event
+            return think(thread, events)
+
+        names["think"] = think_long
+        assert names["work_once"](daemon.client, 10) == 1
+        assert read == [1, 2]
+        (job,) = daemon.client.jobs()["items"]
+        job = daemon.client.wait(job["id"], timeout_s=20)
+        assert b"Wait, no!" in daemon.client.raw(job["deliveries"][0]["id"])
