@@ -235,6 +235,8 @@ FAULTS = [
     ("/mailbox_id", "Unknown.", "--mailbox: Unknown."),
     ("/attachments/0/path", "No such file.", "attachment 1: No such file."),
     ("/filter/reason_code", "No such word.", "--reason: No such word."),
+    ("/replies/0/in_reply_to_event", "No event.", "--reply-to: No event."),
+    ("/lease_s", "Too long.", "--for: Too long."),
     ("/address", "Bad.", "Bad."),
 ]
 

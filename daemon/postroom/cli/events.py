@@ -91,7 +91,13 @@ def tail(desk: Desk, after: str | None, count: int | None) -> int:
 @events.command()
 @CONSUMER
 @click.option("--mailbox", "mailbox_ids", multiple=True, metavar="ID", help="Of this mailbox only.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Add this type of events.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="A new consumer gets these types alone; one that is there gets them, too.",
+)
 @click.option("--threads", default=1, metavar="N", help="At most so many conversations (1).")
 @click.option("--wait", default=0.0, metavar="SECONDS", help="Wait for one (0).")
 @click.option("--for", "lease_s", default=60.0, metavar="SECONDS", help="How long to hold it (60).")

@@ -41,14 +41,25 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "since": "--since",
     "after": "--after",
     "limit": "--limit",
+    "consumer": "--consumer",
+    "mailbox_ids": "--mailbox",
+    "types": "--type",
+    "max_threads": "--threads",
+    "wait_s": "--wait",
+    "lease_s": "--for",
+    "fence": "--fence",
+    "delay_s": "--delay",
+    "ack": "--ack",
+    "replies/0/in_reply_to_event": "--reply-to",
+    "replies/0/text": "--text",
 }
 _ATTACHMENT: Final = re.compile(r"attachments/(\d+)(?:/.*)?", re.ASCII)
 # What the daemon advises speaks of its HTTP API; here is the same for who types. "" = the faults say it all.
 _FIXES: Final[Mapping[str, str]] = {
     "invalid_job": "",
     "invalid_request": "",
-    "not_found": "Check the id: `postroom jobs` lists what is kept.",
-    "wrong_state": "See how it stands: `postroom show ID`.",
+    "not_found": "Check the id: `postroom jobs` and `postroom events` list what is kept.",
+    "wrong_state": "See how it stands: `postroom show ID`; dead events are in `postroom dead-letters`.",
     "log_reset": "Start again with --after 0.",
     "log_trimmed": "Start again with --after 0: it begins with the oldest event there is.",
     "unknown_mailbox": "`postroom mailboxes` lists them.",
