@@ -168,5 +168,7 @@ def test_the_records_are_those_that_mail_needs_to_come_here(tmp_path: Path) -> N
 def test_who_listens_on_this_machine_alone_is_told_what_is_missing(tmp_path: Path) -> None:
     settings = load_text(tmp_path, _both("listen = ['127.0.0.1:2525']"))
     assert "recipe B" in " ".join(advice(settings))
+    front = "10 (the name of your mail server)."
+    assert [(one.type, one.value) for one in dns_records(settings)] == [("MX", front)] * 2
     open_one = load_text(tmp_path, _both("listen = ['127.0.0.1:2525', '0.0.0.0:25']"))
     assert "recipe B" not in " ".join(advice(open_one))

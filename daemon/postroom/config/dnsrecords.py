@@ -1,6 +1,7 @@
 """What must stand in DNS, and what to see to at the provider, so that answers come back. Pure: nothing is asked.
 
-The records are those of recipe A (docs/receiving.md): the world delivers straight to this host.
+The records are those of recipe A (docs/receiving.md), where the world delivers straight to this host; with a listener on
+loopback alone, those of recipe B.
 """
 
 from collections.abc import Iterator
@@ -26,9 +27,12 @@ def dns_records(settings: Settings) -> tuple[DnsRecord, ...]:
     listener = settings.listener
     if listener is None:
         return ()
+    is_behind = _is_behind(listener)
+    front = "10 (the name of your mail server)." if is_behind else f"10 {listener.hostname}."
+    here = DnsRecord(f"{listener.hostname}.", "A/AAAA", "the public address of this host")
     return (
-        DnsRecord(f"{listener.hostname}.", "A/AAAA", "the public address of this host"),
-        *(DnsRecord(f"{domain}.", "MX", f"10 {listener.hostname}.") for domain in listener.domains),
+        *(() if is_behind else (here,)),
+        *(DnsRecord(f"{domain}.", "MX", front) for domain in listener.domains),
         *(
             DnsRecord(f"{domain}.", "TXT", '"v=spf1 include:(your provider\'s name for it) ~all"')
             for domain in _return_domains(settings)
@@ -53,13 +57,19 @@ def advice(settings: Settings) -> tuple[str, ...]:
 
 
 def _about_listening(listener: Listening) -> Iterator[str]:
-    if listener.listen and all(ip_address(place.host).is_loopback for place in listener.listen):
+    if _is_behind(listener):
         yield (
             "It listens on this machine alone: your own mail server must hand the mail over"
             " (recipe B of docs/receiving.md), and the MX is that server's."
         )
-    if listener.tls_certificate is None and listener.domains:
+    elif listener.tls_certificate is None and listener.domains:
         yield "Mail comes in unencrypted: set tls_certificate and tls_key where the internet delivers here."
+
+
+def _is_behind(listener: Listening) -> bool:
+    """Whether only this machine reaches it, so that the world delivers to a server in front."""
+    places = listener.listen
+    return bool(places) and all(ip_address(place.host).is_loopback for place in places)
 
 
 def _about_mailbox(mailbox: Mailbox) -> str:
