@@ -80,6 +80,21 @@ def test_a_verb_prints_for_people(
     assert printed == golden.read_text("utf-8")
 
 
+def test_a_job_shows_what_was_heard_of_its_deliveries(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard = {**JOB["deliveries"][0], "feedback": "bounced"}
+    daemon.on("GET /v1/jobs/job_1", {**JOB, "deliveries": [heard, *JOB["deliveries"][1:]]})
+    assert main(["show", "job_1"]) == 0
+    rows = [
+        row
+        for row in capsys.readouterr().out.splitlines()
+        if "  FEEDBACK  " in row or "dlv_" in row
+    ]
+    assert [row.split()[3] for row in rows[:2]] == ["FEEDBACK", "bounced"]
+    assert all("bounced" not in row for row in rows[2:])
+
+
 @pytest.mark.parametrize(("name", "argv", "code"), VERBS, ids=[row[0] for row in VERBS])
 def test_a_verb_prints_one_json_document_for_programs(
     name: str,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from postroom.api.render import render_brief
 from postroom.core.ids import Kind, encode_id
 from support.inward import (
     ALICE,
@@ -178,6 +179,7 @@ async def test_a_thread_is_the_same_through_retries_bounces_and_replies(tmp_path
         assert (await post.only(second)).thread_number == only.thread_number
         ended = await post.only(second)
         assert (str(ended.state), ended.feedback) == ("sent", "bounced")
+        assert render_brief(ended).feedback == "bounced"
 
 
 async def test_who_writes_first_begins_a_thread_of_his_own(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from postroom.api import shapes
 from postroom.api.parsing import write_cursor
 from postroom.api.problems import Refusal
+from postroom.core.delivery import Feedback
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant
 from postroom.core.record import (
@@ -60,6 +61,7 @@ def render_brief(record: DeliveryRecord) -> shapes.DeliveryBrief:
         attempts=record.attempts,
         next_attempt_at=render_instant(record.due_at),
         reason_code=record.reason_code,
+        feedback=UNSET if record.feedback is Feedback.NONE else record.feedback,
     )
 
 

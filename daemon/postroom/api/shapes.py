@@ -45,7 +45,7 @@ class Problem(Answered, frozen=True):
 
 
 class DeliveryBrief(Answered, frozen=True):
-    """A delivery as its job tells it."""
+    """A delivery as its job tells it. `feedback`: what was heard of it since; left out while that is nothing."""
 
     id: DeliveryId
     recipient: str
@@ -55,6 +55,7 @@ class DeliveryBrief(Answered, frozen=True):
     attempts: int
     next_attempt_at: Moment | None
     reason_code: ReasonCode | None
+    feedback: Feedback | UnsetType = UNSET
 
 
 class Job(Answered, frozen=True):

@@ -46,6 +46,11 @@ def short(instant: object) -> object:
     return f"{found[1]}Z" if found else instant
 
 
+def feedback(row: Json) -> str:
+    """What was heard of a delivery after it was sent; empty while that is nothing."""
+    return "" if (found := plain(row.get("feedback"))) == "none" else found
+
+
 def reply(row: Json) -> str:
     """What the relay said: code, enhanced status (once, the text may begin with it) and text."""
     return said(row.get("reply_code"), row.get("enhanced_status"), row.get("reply_text"))
@@ -63,6 +68,7 @@ _DELIVERIES: Final = (
     column("MAILBOX", "mailbox_id"),
     column("RECIPIENT", "recipient"),
     column("STATE", "state"),
+    Column("FEEDBACK", feedback),
     column("TRIES", "attempts"),
     Column("NEXT TRY", lambda row: short(row.get("next_attempt_at"))),
     column("REASON", "reason_code"),
