@@ -36,7 +36,7 @@ _ALL: Final = """
            (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NULL) AS pending,
            (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NOT NULL) AS dead,
            (SELECT count(*) FROM lease AS l WHERE l.consumer = c.name AND l.state = 'live') AS leased
-    FROM consumer AS c WHERE c.name = ?1 OR ?1 IS NULL ORDER BY c.name"""
+    FROM consumer AS c WHERE c.name = ? OR ? IS NULL ORDER BY c.name"""
 _TYPES: Final = "SELECT type FROM consumer_type WHERE consumer = ? ORDER BY type"
 
 _END_LEASES: Final = """
@@ -94,7 +94,7 @@ def find_consumers(conn: sqlite3.Connection, name: str | None = None) -> tuple[C
             dead=row["dead"],
             leased=row["leased"],
         )
-        for row in conn.execute(_ALL, (name,)).fetchall()
+        for row in conn.execute(_ALL, (name, name)).fetchall()
     )
 
 

@@ -21,8 +21,8 @@ MAX_DELAY: Final = 24 * 3600 * SECOND  # whom a day does not help needs a person
 MAX_RECEIVES: Final = 10  # CONTRACT §4
 
 _CLAMP_LEASES: Final = """
-    UPDATE lease SET expires_at = ?1 WHERE state = 'live' AND expires_at > ?1"""
-_CLAMP_DELAYS: Final = "UPDATE thread_delay SET not_before = ?1 WHERE not_before > ?1"
+    UPDATE lease SET expires_at = ? WHERE state = 'live' AND expires_at > ?"""
+_CLAMP_DELAYS: Final = "UPDATE thread_delay SET not_before = ? WHERE not_before > ?"
 _DUE: Final = """
     SELECT number, consumer, thread, shown FROM lease WHERE state = 'live' AND expires_at <= ? ORDER BY expires_at"""
 _OVER: Final = """
@@ -44,8 +44,8 @@ _NEXT: Final = """
 
 def end_due(conn: sqlite3.Connection, at: Instant) -> list[Change]:
     """End what is past its time; the threads that wait again."""
-    conn.execute(_CLAMP_LEASES, (at + MAX_LEASE,))
-    conn.execute(_CLAMP_DELAYS, (at + MAX_DELAY,))
+    conn.execute(_CLAMP_LEASES, (at + MAX_LEASE, at + MAX_LEASE))
+    conn.execute(_CLAMP_DELAYS, (at + MAX_DELAY, at + MAX_DELAY))
     changes: list[Change] = []
     for row in conn.execute(_DUE, (at,)).fetchall():
         burn(conn, row, at)
