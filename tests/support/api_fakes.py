@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -19,7 +19,6 @@ from postroom.core.record import (
     JobRecord,
     MailboxRecord,
     Page,
-    Raw,
     StagedRecord,
     SuppressionRecord,
 )
@@ -116,12 +115,6 @@ class FakeOutbox:
         dead = [one for one in self.deliveries() if one.state in {S.FAILED, S.UNCERTAIN}]
         return Page(tuple(dead[:limit]), None)
 
-    async def find_raw(self, number: int) -> Raw | None:
-        raise NotImplementedError
-
-    async def find_body(self, body_number: int) -> Body | None:
-        raise NotImplementedError
-
     async def find_events(self, after: int, limit: int) -> tuple[EventRecord, ...]:
         return tuple(one for one in self.events if one.seq > after)[:limit]
 
@@ -135,18 +128,6 @@ class FakeOutbox:
 
     async def find_mailboxes(self) -> tuple[MailboxRecord, ...]:
         return tuple(self.stored_mailboxes.values())
-
-    async def find_staged(self, ref: str) -> StagedRecord | None:
-        raise NotImplementedError
-
-    async def oldest_due(self, now: Instant) -> Mapping[tuple[str, Lane], Instant]:
-        raise NotImplementedError
-
-    async def count_by_state(self) -> Mapping[tuple[str, Lane, DeliveryState], int]:
-        raise NotImplementedError
-
-    async def count_accepted(self, since: Instant) -> Mapping[str, tuple[tuple[Instant, int], ...]]:
-        raise NotImplementedError
 
     async def cancel_job(
         self, number: int, actor: Actor, at: Instant
@@ -221,12 +202,6 @@ class FakeOutbox:
 
     async def unsuppress(self, mailbox_id: str | None, address: str) -> bool:
         return self.suppressed.pop((mailbox_id or "", address), None) is not None
-
-    async def stage(self, staged: StagedRecord, principal_uid: int) -> None:
-        raise NotImplementedError
-
-    async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
-        raise NotImplementedError
 
     def _move(
         self, found: DeliveryRecord | None, before: S, after: S
