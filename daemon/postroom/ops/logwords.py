@@ -65,6 +65,8 @@ class LogEvent(StrEnum):
     DELIVERY_HELD = "delivery.held"
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
+    DOUBT_SETTLED = "doubt.settled"
+    DOUBT_LEFT = "doubt.left"
     DELIVERIES_EXPIRED = "deliveries.expired"
     QUEUE_WAITED = "queue.waited"
     INBOUND_WAITED = "inbound.waited"
@@ -111,6 +113,7 @@ _DELIVERY: Final = (
     "reply_text",
     "next_attempt_at",
 )
+_DOUBT: Final = ("job_id", "delivery_id", "mailbox_id", "state", "by", "reason_code", "why")
 _JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
 _BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
 _FAULT: Final = ("error", "detail", "trace")
@@ -141,6 +144,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_HELD: _DELIVERY,
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
+    LogEvent.DOUBT_SETTLED: _DOUBT,
+    LogEvent.DOUBT_LEFT: _DOUBT,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
     LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
     LogEvent.INBOUND_WAITED: ("delivery_id", "mailbox_id", "since_at", "unlogged"),
@@ -200,6 +205,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DOUBT_LEFT: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
     LogEvent.INBOUND_WAITED: LogLevel.ERROR,
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,

@@ -22,6 +22,7 @@ from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.ports.arriving import Doubled, Published, PublishResult
 from postroom.ports.changes import EventPublished
 from postroom.store.sqlite.inbox_event import Prepared, Shown, event_data, widened
+from postroom.store.sqlite.inbox_evidence import settle_by_evidence
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
 from postroom.store.sqlite.inbox_receive import close_received
@@ -68,10 +69,16 @@ class Publishing:
         before = conn.execute(_BEFORE, (one.received.number, one.mailbox_id)).fetchone()
         doubled: UnitResult[PublishResult] | None
         doubled = None if before is None else UnitResult(Doubled(before["seq"]))
-        result = doubled or self._publish(conn)
+        result = doubled or self._publish_first(conn)
         if one.is_last:
             close_received(conn, one.received.number, one.at)
         return result
+
+    def _publish_first(self, conn: sqlite3.Connection) -> UnitResult[PublishResult]:
+        """An event, or a copy of one; and what it proves of deliveries in doubt."""
+        result = self._publish(conn)
+        settled = settle_by_evidence(conn, self.prepared.publication)
+        return UnitResult(result.value, (*result.changes, *settled))
 
     def _publish(self, conn: sqlite3.Connection) -> UnitResult[PublishResult]:
         one = self.prepared.publication
@@ -193,7 +200,8 @@ class Publishing:
             if part.told.is_verified and part.told.fact is not None:
                 raise_feedback(conn, own.number, part.told.fact.feedback)
             return
-        is_hers = mail.sender is not None and own.is_recipient(mail.sender.address)
+        is_known = mail.sender is not None and not mail.is_sender_ambiguous
+        is_hers = is_known and mail.sender is not None and own.is_recipient(mail.sender.address)
         is_sure = part.target.is_proof or (is_hers and part.target.confidence is Confidence.STRONG)
         if part.kind is AutomationKind.HUMAN and is_sure:
             raise_feedback(conn, own.number, Feedback.REPLIED)
