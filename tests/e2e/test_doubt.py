@@ -97,7 +97,7 @@ async def test_a_policy_sends_again_once_whatever_is_killed(
         told = (await house.ask("GET", f"/deliveries/{found['id']}/explain"))[1]
         (gate,) = told["gates"]
         assert (gate["name"], gate["until_at"]) == ("doubt", None)
-        assert gate["threshold"] == "resend, but not this one: in doubt a second time"
+        assert gate["threshold"] == "resend, but not this one: it may have been sent again before"
         relay.on("dot", Drop(), recipient=BOB, times=1)
         other = await house.post(to=[BOB])
         await become(house, other, BOB, "sent")

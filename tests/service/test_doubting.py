@@ -121,6 +121,26 @@ async def test_a_new_doubt_is_decided_when_its_time_has_come() -> None:
         assert [one.at for one in doubts.turns] == [NOON, NOON + (QUARTER + 100) * SECOND]
 
 
+async def test_a_second_doubt_does_not_put_off_the_first() -> None:
+    clock, doubts = FakeClock(NOON), Doubts()
+    async with keeping(doubts, clock) as keeper:
+        keeper.committed(doubt())
+        await pass_(clock, 100)
+        keeper.committed(doubt())
+        await pass_(clock, QUARTER - 100)
+        assert [one.at for one in doubts.turns] == [NOON, NOON + QUARTER * SECOND]
+
+
+async def test_a_small_jump_of_the_clock_is_seen_within_a_minute() -> None:
+    clock, doubts = FakeClock(NOON), Doubts()
+    async with keeping(doubts, clock) as keeper:
+        keeper.committed(doubt())
+        await settle()
+        clock.jump(QUARTER)
+        await pass_(clock, 60)
+        assert len(doubts.turns) == 2
+
+
 async def test_many_are_decided_in_bites_without_waiting() -> None:
     clock = FakeClock(NOON)
     doubts = Doubts(PolicyDone(BITE, Instant(NOON - 10_000 * SECOND)), PolicyDone(3, None))

@@ -59,7 +59,7 @@ async def test_explain_says_what_will_become_of_doubt_and_when(
             assert relay.copies(ALICE) == copies
 
 
-SECOND_DOUBT = "resend, but not this one: in doubt a second time"
+SECOND_DOUBT = "resend, but not this one: it may have been sent again before"
 LEFT = {
     "a second doubt": ("resend", SECOND_DOUBT),
     "cancelled": ("cancel", "resend, but not this one: cancelled"),

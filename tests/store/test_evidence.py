@@ -1,5 +1,6 @@
 """What mail proves about deliveries in doubt: the table of CONTRACT §6.4, in the transaction that publishes it."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from postroom.core.token import Token, TokenKind, TokenStatus
 from postroom.ports.changes import DoubtJudged, RowsGone
 from postroom.ports.desk import Actor, Verdict
 from postroom.ports.looping import MarkStopped
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import (
     ALICE,
     PostOffice,
@@ -283,6 +285,16 @@ async def test_evidence_of_an_attempt_says_nothing_of_the_next_one(office: PostO
     assert await finish(office, number, S.UNCERTAIN) is S.UNCERTAIN
 
 
+async def test_of_what_comes_while_the_answer_is_awaited_the_first_is_told(
+    office: PostOffice,
+) -> None:
+    number = await under_way(office)
+    await office.published(names((await read(office, number)).message_id))
+    await office.published(in_mail(BOB), token_of(number))
+    await finish(office, number, S.UNCERTAIN)
+    assert (await read(office, number)).reason_code is R.EVIDENCE_MESSAGE_ID
+
+
 async def test_a_withdrawn_mark_is_no_doubt_whatever_came(office: PostOffice) -> None:
     number = await under_way(office)
     await office.published(in_mail(), token_of(number))
@@ -324,6 +336,29 @@ async def test_a_resend_that_is_given_up_unsent_is_in_doubt_again_until_evidence
     assert (found.state, found.reason_code) == (S.UNCERTAIN, R.RECIPIENT_SUPPRESSED)
     await office.published(in_mail(), token_of(number))
     assert (await read(office, number)).state is S.SENT
+
+
+@pytest.mark.parametrize(
+    ("reason", "after"), [("restored", S.SENT), ("operator", S.HELD), ("mailbox_removed", S.HELD)]
+)
+async def test_what_was_restored_from_a_copy_may_have_gone_since_and_has(
+    office: PostOffice, reason: str, after: S
+) -> None:
+    new = new_job(office.outbox.intake, ALICE)
+    await office.outbox.intake.accept(new)
+    number = new.deliveries[0].number
+    await hold(office, number, reason)
+    await office.published(in_mail(), token_of(number))
+    assert (await read(office, number)).state is after
+
+
+async def hold(office: PostOffice, number: int, reason: str) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        sql = "UPDATE delivery SET state = 'held', hold_reason = ? WHERE number = ?"
+        conn.execute(sql, (reason, number))
+        return UnitResult(None)
+
+    await office.outbox.database.write(unit, lane=WriteLane.REST)
 
 
 async def test_in_a_conversation_everyone_settles_his_own_copy(office: PostOffice) -> None:

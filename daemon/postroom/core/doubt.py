@@ -74,7 +74,7 @@ def outlook(
         return Outlook(policy.kind, None)
     if policy.kind is OnUncertain.RESEND:
         if is_second:
-            return Outlook(policy.kind, None, "in doubt a second time")
+            return Outlook(policy.kind, None, "it may have been sent again before")
         if ruled_out is not None:
             return Outlook(policy.kind, None, ruled_out)
     return Outlook(policy.kind, later(since, policy.after))

@@ -36,8 +36,7 @@ _FIND: Final = """
 _START: Final = """
     UPDATE delivery SET state = 'sending', claim = claim + 1, date_at = coalesce(date_at, :at),
                         series_started_at = :series_started_at, bucket_minute = :minute, relay_id = :relay_id,
-                        reason_code = NULL, marked_at = NULL, stage = NULL, evidence = NULL,
-                        version = version + 1
+                        reason_code = NULL, marked_at = NULL, stage = NULL, version = version + 1
     WHERE number = :number"""
 _SET_ASIDE: Final = """
     UPDATE delivery SET state = 'held', hold_reason = 'unreadable', version = version + 1 WHERE number = ?"""
