@@ -122,6 +122,13 @@ def test_a_whole_file_becomes_typed_settings(tmp_path: Path) -> None:
     }
 
 
+def test_success_reports_without_a_return_path_are_warned_of(tmp_path: Path) -> None:
+    settings = load_text(tmp_path, f"{MAILBOX}\nsuccess_reports = true")
+    (warning,) = settings.warnings
+    assert warning.key == "mailbox.support.success_reports"
+    assert "return_path" in warning.fix
+
+
 POLICIES = {
     "hold": ("'hold'", DoubtPolicy()),
     "hold in a table": ("{ policy = 'hold' }", DoubtPolicy()),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import AutomationKind, InMail
 from postroom.core.reason import ReasonCode
@@ -314,6 +315,7 @@ async def test_evidence_against_a_verdict_failed_corrects_it(office: PostOffice)
     await office.published(names((await read(office, number)).message_id))
     assert (await read(office, number)).state is S.SENT
     (event,) = await office.events("delivery.corrected")
+    assert EventType.DELIVERY_CORRECTED in DEFAULT_TYPES
     assert event["delivery"]["id"] == encode_id(Kind.DELIVERY, number)
     assert event["delivery"]["reason_code"] == "evidence.message_id"
     assert await office.events("delivery.sent") == []

@@ -110,8 +110,18 @@ def _find_doubts(table: Table, mailbox: Mailbox) -> tuple[SettingProblem, ...]:
     found = (
         find_long_template(table, "reply_address", mailbox.reply_address),
         find_long_template(table, "return_path", mailbox.return_path),
+        _find_reports_elsewhere(table, mailbox),
     )
     return tuple(doubt for doubt in found if doubt is not None)
+
+
+def _find_reports_elsewhere(table: Table, mailbox: Mailbox) -> SettingProblem | None:
+    """A warning where reports of success are asked for and go to whoever reads the mailbox's own address."""
+    if not mailbox.wants_success or mailbox.return_path is not None:
+        return None
+    wrong = "asks for reports that go to the mailbox's own address, for there is no return_path."
+    fix = "Set return_path, or see that mail to the address comes to [listener]."
+    return SettingProblem(str(table.file), f"{table.key}.success_reports", wrong, fix)
 
 
 def _read_id(table: Table) -> str:
