@@ -88,6 +88,8 @@ async def test_explain_says_why_it_is_not_sent_again(deed: str, words: str, tmp_
                 case _:
                     pass
             await post.quiet()
+            if deed in {"cancel", "pass"}:
+                assert (await explained(post, job)).gates[0].threshold == words
             await post.run(601)
             told = await explained(post, job)
             (gate,) = told.gates

@@ -35,7 +35,7 @@ class DeliveryRecord:
 
     `recipient` is where it goes; `recipient_key` that of whom the caller named, another one where a mailbox diverts.
     `trace_id` is None where it is read as part of its job, which has it. `no_resend`: why its mailbox's policy left it in
-    doubt.
+    doubt. `is_cancel_asked`: somebody took it back too late.
     """
 
     number: int
@@ -71,6 +71,7 @@ class DeliveryRecord:
     feedback: Feedback = Feedback.NONE
     resends: int = 0
     no_resend: ReasonCode | None = None
+    is_cancel_asked: bool = False
     settled_at: Instant | None = None
 
 

@@ -10,8 +10,8 @@ from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
-from postroom.core.doubt import Outlook, outlook
-from postroom.core.instant import Instant, format_instant
+from postroom.core.doubt import Outlook, no_resend, outlook
+from postroom.core.instant import Instant, format_instant, later
 from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
 from postroom.core.world import World
@@ -92,11 +92,17 @@ class LoopView:
         if world is None or delivery.settled_at is None:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         policy = world.mailbox.mailbox.on_uncertain
+        ruled_out = delivery.no_resend or no_resend(
+            delivery.not_after,
+            later(delivery.settled_at, policy.after),
+            is_cancelled=delivery.is_cancel_asked,
+            is_suppressed=False,  # until then it may not be any more
+        )
         found = outlook(
             policy,
             delivery.settled_at,
             is_second=delivery.resends > 0 or delivery.doubts > 0,
-            ruled_out=delivery.no_resend,
+            ruled_out=ruled_out,
         )
         since = f"in doubt since {format_instant(delivery.settled_at)}"
         gate = GateReport(
