@@ -54,6 +54,7 @@ WHOLE = {
     "D20 a delimiter of a tracker": "Yes.\n\nOn 3 Jan 2022 10:00, tracker@x.example wrote:\n>--- Reply above. Do not remove this line. ---\n>\n> Ticket 1\n",
     "D20 marked many times": "Yes.\n\n> On 3 Jan 2022, tracker wrote:\n> > >--- Reply above. Do not remove this line. ---\n> > >\n> > > Ticket 1\n",
     "bars": "Yes.\n\n2022/1/3 Bob <bob@x.example>\n\n| Is it?\n|\n| Yours\n| .\n|\n",
+    "a quotation first whose header is marked": f"> {PROVING['Gmail']}\n>\n> Is it?\n\nYes.\n",
     "CR LF": f"Yes.\r\n\r\n{PROVING['Gmail']}\r\n\r\n> Is it?\r\n",
     "indented marks": f"Yes.\n\n{PROVING['Gmail']}\n   > Is it?\n   > Is it?\n",
     "marks without blanks": f"Yes.\n\n{PROVING['Gmail']}\n>Is it?\n>>Is it?\n",

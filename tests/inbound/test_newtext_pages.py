@@ -84,6 +84,24 @@ def test_a_forwarded_page_is_whole(client: str, tmp_path: Path) -> None:
     assert parsed.is_forward
 
 
+def test_a_page_with_a_block_that_answers_nothing_is_a_forward(tmp_path: Path) -> None:
+    html = FORWARDS["Outlook"]
+    assert page(html, tmp_path, subject="Report").new_text == page(html, tmp_path).text
+    assert page(html, tmp_path, subject="Report").is_forward
+    assert (
+        page(html, tmp_path, subject="Report\nIn-Reply-To: <1@x.example>").new_text
+        == "See below.\n"
+    )
+
+
+def test_a_page_whose_quotation_is_marked_is_an_answer_whatever_its_subject(
+    tmp_path: Path,
+) -> None:
+    for client in ("Gmail", "Apple Mail", "iOS", "iOS with the header apart", "Yahoo"):
+        parsed = page(REPLIES[client], tmp_path, subject="Report")
+        assert (parsed.new_text.strip(), parsed.is_forward) == ("Yes.", False), client
+
+
 def test_a_forward_in_plain_text_is_told_by_its_subject(tmp_path: Path) -> None:
     block = "From: Bob <bob@x.example>\nSent: Monday, January 3, 2022 10:00 AM\nTo: Alice\nSubject: Report\n\nIs it?\n"
     answer = read(f"Subject: RE: Report\n\nYes.\n\n{block}", directory=tmp_path)

@@ -7,6 +7,7 @@ from typing import Final
 MARKED: Final = {
     "a name": "Support wrote:",
     "Gmail of old": "2022/1/3 Bob Example <bob@x.example>",
+    "Usenet": "In article <1@x.example>, Bob Example wrote:",
     "a full name": "Bob van Example wrote:",
     "an address": "bob@x.example writes:",
     "a day": "On Monday, Support wrote:",

@@ -55,7 +55,7 @@ _DAY: Final = re.compile(
 )
 _TIME: Final = re.compile(r"\d{1,2}[:.h\uff1a]\d\d(?!\d)|\d{1,2}[時点시]")
 _ON: Final = re.compile(
-    rf"-{{0,8}} ?(?:(?:{_any(ON)})(?!\w)|[在于於]|at \d{{4}}-|\d|\[?(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)"
+    rf"-{{0,8}} ?(?:(?:{_any(ON)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d|\[?(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)"
     rf"|(?:{_any(WEEKDAYS_SHORT)})[., ])",
     re.IGNORECASE,
 )

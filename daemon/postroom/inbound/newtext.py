@@ -30,7 +30,7 @@ from postroom.inbound.headerlines import find_header_line
 from postroom.inbound.textlines import Lines, read_lines
 
 
-_HITS_MOST: Final = 4000  # a text with more lines that could be headers is made to cost time
+_HITS_MOST: Final = 2000  # a text with more lines that could be headers is made to cost time
 _DEVICE_LINES: Final = 40
 _BELOW_MOST: Final = 4  # lines below "Original Message" in which a header is looked for
 _LEAST: Final = 0.05  # of a text, below which a doubtful cut is none
@@ -60,11 +60,16 @@ class _Mark:
 
 @dataclass(slots=True)
 class _Reading:
-    """What is known so far; `fates` are what becomes of the lines, None = the writer's own."""
+    """What is known so far.
+
+    `fates` are what becomes of the lines, None = the writer's own; `marked` and `headed` what marked lines and what
+    stands below a header block are.
+    """
 
     lines: Lines
     fates: list[RemovedWhy | None]
-    others: RemovedWhy
+    marked: RemovedWhy
+    headed: RemovedWhy
     has_delimiter: bool
     first_own: int | None = None
     hits: int = 0
@@ -73,17 +78,23 @@ class _Reading:
     is_cut_weakly: bool = False
 
 
-def find_new(text: str, *, is_page: bool = False, is_forwarding: bool = False) -> NewText:
+def find_new(
+    text: str, *, is_page: bool = False, is_forwarding: bool = False, is_answer: bool = True
+) -> NewText:
     """What the writer of the text wrote.
 
     Of a page (`is_page`: the text was HTML), what is forwarded stays. `is_forwarding`: the subject says that something
-    is forwarded, so what a header block introduces is no answer's quotation.
+    is forwarded, so what stands below is no answer's quotation. `is_answer`: subject or header say that it answers
+    something; in a page that does not, a header block is a forward's.
     """
     lines = read_lines(text)
     reading = _Reading(
         lines=lines,
         fates=[None] * len(lines.bare),
-        others=RemovedWhy.FORWARD if is_forwarding else RemovedWhy.QUOTE,
+        marked=RemovedWhy.FORWARD if is_forwarding else RemovedWhy.QUOTE,
+        headed=RemovedWhy.FORWARD
+        if is_forwarding or (is_page and not is_answer)
+        else RemovedWhy.QUOTE,
         has_delimiter=has_delimiter(text.casefold()),
     )
     above = banner_end(lines)
@@ -123,7 +134,7 @@ def _go_through(reading: _Reading, at: int, *, keeps_forward: bool) -> int:
 def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
     """Marked lines, and nothing but empty ones between them: taken out, with what introduces them.
 
-    What the writer begins with and nothing introduces stays.
+    What the writer begins with and nothing introduces stays: it may be an answer's beginning.
     """
     lines = reading.lines
     end = at
@@ -131,7 +142,8 @@ def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
         end = at + 1 if lines.bare[at] else end
         at += 1
     is_begun_with = reading.first_own is None and lines.is_quoted[mark.start]
-    if is_begun_with and _SAID.search(lines.text, lines.starts[end]):
+    is_followed = _SAID.search(lines.text, lines.starts[end]) is not None
+    if is_begun_with and is_followed and not _is_introduced_inside(lines, mark.start):
         reading.is_doubtful = True
         reading.first_own = mark.start
         return end
@@ -139,6 +151,18 @@ def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
     if reading.first_own is not None and reading.first_own >= mark.start:
         reading.first_own = None
     return end
+
+
+def _is_introduced_inside(lines: Lines, start: int) -> bool:
+    """Whether marked lines begin with a header, so that a program made them."""
+    inside = read_lines(
+        "\n".join(one.lstrip("> ") for one in lines.bare[start : start + _BELOW_MOST])
+    )
+    for at in range(len(inside.bare)):
+        header = find_header_line(inside, at, is_marked=False) if inside.bare[at] else None
+        if header is not None and header.is_proof:
+            return not any(inside.bare[: header.start])
+    return False
 
 
 def _cut(reading: _Reading, mark: _Mark) -> int:
@@ -159,13 +183,13 @@ def _mark(reading: _Reading, at: int) -> _Mark | None:
     lines = reading.lines
     bare = lines.bare[at]
     if lines.is_quoted[at]:
-        return _Mark(at, at, reading.others)
+        return _Mark(at, at, reading.marked)
     if reading.hits >= _HITS_MOST:
         return None
     is_passed_on = is_forwarded(bare)
     if is_passed_on or is_original(bare):
-        reading.hits += 1
-        why = RemovedWhy.FORWARD if is_passed_on else reading.others
+        reading.hits += _BELOW_MOST
+        why = RemovedWhy.FORWARD if is_passed_on else reading.headed
         return _Mark(at, _end_below(lines, at), why)
     if (reading.has_delimiter and is_delimiter(bare)) or is_ours(bare):
         return _Mark(at, at + 1, RemovedWhy.QUOTE)
@@ -173,7 +197,7 @@ def _mark(reading: _Reading, at: int) -> _Mark | None:
         reading.hits += 1
         block = find_block(lines, at)
         if block is not None:
-            return _Mark(block.start, block.end, reading.others, block.is_proof)
+            return _Mark(block.start, block.end, reading.headed, block.is_proof)
         reading.is_doubtful |= looks_like_block(lines, at)
     return _header(reading, at)
 

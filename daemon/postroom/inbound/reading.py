@@ -20,7 +20,7 @@ from postroom.core.inmail import (
     TextConfidence,
 )
 from postroom.core.message import DELIVERY_HEADER
-from postroom.core.subject import forwards_something
+from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import Signs, judge
 from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
@@ -63,7 +63,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
-    new = find_new(text, is_page=body.is_page, is_forwarding=forwards_something(mail.subject))
+    new = find_new(
+        text,
+        is_page=body.is_page,
+        is_forwarding=forwards_something(mail.subject),
+        is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
+    )
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
