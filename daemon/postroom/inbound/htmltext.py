@@ -77,7 +77,7 @@ _QUOTES: Final = frozenset(
 )
 _RULED: Final = re.compile(r"border-left\s*:|border-left-(?:width|style)\s*:", re.IGNORECASE)
 # libxml2 takes it for a tag, and the address would be gone.
-_ADDRESS_TAG: Final = re.compile(r"<(/?(?:mailto:)?[\w.+=\-]{1,64}@[\w.\-]{1,255})>")
+_ADDRESS_TAG: Final = re.compile(r"<((?:mailto:)?[\w.+=\-]{1,64}@[\w.\-]{1,255})>")
 _WHITE: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 
@@ -190,19 +190,19 @@ def _is_hidden(element: etree._Element) -> bool:
 
 def _is_quote(element: etree._Element, tag: str, depth: int) -> bool:
     """Whether a mail program marked this as another's words. (A blockquote alone may be the writer's own.)"""
-    marks = _marks(element)
-    if tag == "blockquote":
-        parent = element.getparent()
-        return (
-            bool(depth)
-            or element.get("type") == "cite"
-            or "cite" in element.attrib
-            or bool(marks & _QUOTES)
-            or _RULED.search(element.get("style", "")) is not None
-            or (parent is not None and bool(_marks(parent) & _QUOTES))
-        )
-    # These two have the header inside.
-    return "yahoo_quoted" in marks or (tag == "div" and element.get("name") == "quote")
+    if tag != "blockquote":
+        # These two have the header inside.
+        classes = element.get("class", "").split()
+        return "yahoo_quoted" in classes or (tag == "div" and element.get("name") == "quote")
+    parent = element.getparent()
+    return (
+        bool(depth)
+        or element.get("type") == "cite"
+        or "cite" in element.attrib
+        or bool(_marks(element) & _QUOTES)
+        or _RULED.search(element.get("style", "")) is not None
+        or (parent is not None and bool(_marks(parent) & _QUOTES))
+    )
 
 
 def _marks(element: etree._Element) -> frozenset[str]:
