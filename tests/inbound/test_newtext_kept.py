@@ -13,6 +13,8 @@ KEPT = {
     "D08 what you wrote, with a time": "On the 3rd of January, at 10:00, you wrote:\n\nplease send it\n\nYou did not.\n",
     "D08 what happened": "On Tuesday, 3 May 2022, the following happened:\n\n- it broke\n- it rained\n",
     "D08 whom I asked": "On 3 Jan 2022 at 10:00 I asked bob@x.example the following:\n\nIs it there?\n",
+    "D08 whom we asked": "On 3 May 2022 we asked bob@x.example:\n\nis it there?\n\nIt is.\n",
+    "a line of a log": "It says:\n2022-05-03:0003F0bob@x.example:\n\nWhy?\n",
     "D08 when I wrote": "I wrote to you on 3 May 2022 at 10:00:\n\nno answer.\n",
     "D08 what I wrote in German": "Am 3. Mai 2022 um 10:00 schrieb ich:\n\nbitte senden.\n\nNichts kam.\n",
     "D08 what a machine said": "At 10:00 the machine said:\n\nerror 5\n",

@@ -39,7 +39,9 @@ _ENDS: Final = (":", "\uff1a", "-", "*", "_")
 _ADDRESS: Final = re.compile(
     r"[<\[(\uff1c]\s{0,3}[<(]?\s{0,3}(?:mailto:)?[^\s<>@]{1,200}@|mailto:|&lt;[^\s@]{1,200}@"
 )
-_ADDRESS_LAST: Final = re.compile(r"@[^\s<>@]{1,255}[>)\]\s;\uff1e]{0,6}(?:님이)?\s?[:\uff1a]$")
+_ADDRESS_LAST: Final = re.compile(
+    r"[\s<(\[:\uff1c][^\s<>@:]{1,200}@[^\s<>@]{1,255}?(?P<closed>[>)\]\s;\uff1e]{0,6})(?:님이)?\s?[:\uff1a]$"
+)
 # In whatever language: an address in brackets, and not much behind it.
 _BRACKETED: Final = re.compile(
     r"<[^\s<>@]{1,200}@[^\s<>]{1,255}>(?: [^\s:]{1,30}){0,4} ?[:\uff1a]$"
@@ -161,7 +163,8 @@ def _judged(joined: str, *, is_marked: bool, is_folded: bool) -> _Found | None:
     """What these lines are; whole when nothing that belongs to them can stand above."""
     if 0 <= joined.find(">") < joined.find("<") or (">" in joined and "<" not in joined):
         return None  # the other bracket stands above
-    ends_in_address = "@" in joined and _ADDRESS_LAST.search(joined) is not None
+    last = _ADDRESS_LAST.search(joined) if "@" in joined else None
+    ends_in_address = last is not None
     has_address = ends_in_address or _ADDRESS.search(joined) is not None
     begins = _ON.match(joined) is not None
     if is_marked and ((not begins and _is_name(joined)) or _UNENDED.fullmatch(joined)):
@@ -177,7 +180,8 @@ def _judged(joined: str, *, is_marked: bool, is_folded: bool) -> _Found | None:
     has_date = has_year or (has_digit and _DAY.search(joined) is not None)
     is_placed = has_date or has_time
     is_proof = (
-        (is_placed and ends_in_address)
+        (is_placed and last is not None and bool(last["closed"].strip()))
+        or (has_year and has_time and ends_in_address)
         or (has_year and has_time and _BRACKETED.search(joined) is not None)
         or (is_said and has_address)
         or (is_said and begins and has_date and (has_time or has_year))
