@@ -85,6 +85,8 @@ def _with_single_spaces(data: bytes) -> bytes:
 
 def _without_line_ends(data: bytes) -> tuple[bytes, int]:
     """The data without the CRLFs at its end, and how many those are; each LF in it has its CR."""
+    if data.endswith(b"\r"):
+        return data, 0
     tail_at = len(data.rstrip(b"\r\n"))
     bare = data.rfind(b"\r\r", tail_at)
     if bare >= 0:

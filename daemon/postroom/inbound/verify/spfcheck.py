@@ -11,7 +11,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 from postroom.core.authentication import Outcome, Spf
-from postroom.core.domainname import read_domain
+from postroom.core.domainname import domain_of, read_domain
 from postroom.ports.resolving import Answer, Lookup, Resolver
 
 
@@ -41,8 +41,8 @@ def sender_of(envelope_sender: str, helo: str) -> Sender:
     """The identity that SPF is about."""
     if not envelope_sender:
         return Sender("helo", "postmaster", read_domain(helo))
-    local, _, domain = envelope_sender.rpartition("@")
-    return Sender("mfrom", local[:_LOCAL_MOST] or "postmaster", read_domain(domain))
+    local, _, _ = envelope_sender.rpartition("@")
+    return Sender("mfrom", local[:_LOCAL_MOST] or "postmaster", domain_of(envelope_sender))
 
 
 async def check_spf(
