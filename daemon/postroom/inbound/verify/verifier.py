@@ -13,8 +13,8 @@ from typing import Final
 from postroom.core.authentication import Authentication, Dkim, Dmarc, Outcome, Spf, Verdict
 from postroom.core.domainname import domain_of
 from postroom.core.verdict import Alignment, By, Claim, Evidence, judge
-from postroom.inbound.people import read_people
 from postroom.inbound.verify.aligning import Aligner, Walks
+from postroom.inbound.verify.authors import has_one_author
 from postroom.inbound.verify.authresults import Results, Servers, find_forged, find_trusted
 from postroom.inbound.verify.bounded import BoundedResolver
 from postroom.inbound.verify.dkimcheck import check_dkim
@@ -113,21 +113,12 @@ def _read(question: Question, servers: Servers) -> _Read:
     signatures = mail.every("dkim-signature")
     return _Read(
         mail=mail,
-        has_one_author=_has_one_author(mail, question),
+        has_one_author=has_one_author(mail, question.from_address),
         signatures=tuple(read_signature(one) for one in signatures[:SIGNATURES_MOST]),
         unchecked=max(0, len(signatures) - SIGNATURES_MOST),
         forged=len(find_forged(fields, servers, is_trusted=question.is_trusted)),
         trusted=find_trusted(fields, servers) if question.is_trusted else (),
     )
-
-
-def _has_one_author(mail: RawMail, question: Question) -> bool:
-    """Whether there is one From with one address in it, the one that we were told (HAZARDS D5)."""
-    fields = mail.every("from")
-    if len(fields) != 1:
-        return False
-    people = read_people([fields[0].value], set())
-    return len(people) == 1 and people[0].address == question.from_address
 
 
 def _without_author(read: _Read, checked: _Checked) -> Authentication:
