@@ -3,6 +3,7 @@
 No public-suffix list: a list that misses a suffix makes strangers one organisation (authheaders 0.16.3 takes `evil.test`
 and `ex.test` for one). A name of one label is taken for a public suffix unless its record says `psd=n`: whoever runs a
 top-level domain must not be able to make one organisation of everybody in it by leaving a tag out.
+Known limits: domains directly below a brand's own top-level domain are of one organisation only in the same two labels.
 """
 
 import re

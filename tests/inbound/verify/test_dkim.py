@@ -300,3 +300,11 @@ def test_a_signature_with_any_tag_is_read_or_not(name: str, text: str) -> None:
         if isinstance(found, Signature):
             assert found.key_name.isascii()
             assert found.key_name.endswith(f"._domainkey.{found.domain}")
+
+
+async def test_the_library_logs_nothing_that_strangers_wrote(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level("DEBUG"):
+        await _judge(sign(MAIL, "good.example").replace(b"Friday", b"Monday"))
+    assert caplog.records == []

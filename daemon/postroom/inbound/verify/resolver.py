@@ -100,7 +100,7 @@ class DnsResolver:
                 servers = await asyncio.to_thread(read_nameservers, self._system)
             if not servers:
                 return None
-            if servers != self._servers or self._door is None:
+            if servers != self._servers:
                 self._door = await asyncio.to_thread(_open, servers, self._patience_s)
             self._servers = servers
             self._look_again_at = now + _SYSTEM_HOLDS_S * _SECOND

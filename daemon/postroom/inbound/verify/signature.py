@@ -72,7 +72,7 @@ def read_signature(field: RawField) -> Signature | Unreadable:
     """The signature in the field, or what is wrong with it."""
     if len(field.line) > _FIELD_MOST or _RUN.search(field.line):
         return Unreadable("the field is too long or oddly folded", is_too_much=True)
-    tags = read_tags(field.value.decode("latin-1"))
+    tags = read_tags(field.value.decode("utf-8", "replace"))
     if tags is None or any(not tags.get(name) for name in _NEEDED) or tags["v"] != "1":
         return Unreadable("the field is damaged")
     if tags["h"].count(":") >= NAMES_MOST:

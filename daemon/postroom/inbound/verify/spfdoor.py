@@ -7,16 +7,20 @@ So no thread waits for DNS, and a message that is given up leaves nothing behind
 """
 
 import threading
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
-
-import spf  # type: ignore[import-untyped]
 
 from postroom.core.authentication import Outcome
 from postroom.core.domainname import DOMAIN_MOST
 from postroom.ports.resolving import Answer, Found, Kind, Lookup, NoAnswer, Nothing
 
+
+with warnings.catch_warnings():
+    # Its pattern strings are not those that Python 3.12 wants.
+    warnings.simplefilter("ignore")
+    import spf  # type: ignore[import-untyped]
 
 _RECORD_MOST: Final = 4096  # RFC 7208 §3.4 advises 450
 _TERM_MOST: Final = 512
