@@ -97,10 +97,10 @@ ORGANISATIONS = {
         "b.co.example",
     ),
     "a public suffix itself": ("co.example", {"co.example": "v=DMARC1; psd=y"}, "co.example"),
-    "a top-level domain is a suffix, whatever it leaves out": (
+    "a top-level domain that leaves it out is none": (
         "a.b.test",
         {"test": "v=DMARC1; p=none"},
-        "b.test",
+        "a.b.test",
     ),
     "unless it says that it is one organisation": (
         "a.brand",
@@ -221,6 +221,7 @@ def test_strict_alignment_wants_the_same_domain() -> None:
         ("good.example-evil.example", "good.example"),
         ("evilgood.example", "good.example"),
         ("my-company.example", "my.example"),
+        ("a.co.test", "b.co.test"),
     ],
 )
 @pytest.mark.parametrize("published", [{}, {"test": "v=DMARC1", "example": "v=DMARC1"}])

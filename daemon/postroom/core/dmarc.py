@@ -1,8 +1,8 @@
 """DMARC without DNS (RFC 9989): records, the tree walk, organisational domains, alignment. Pure.
 
 No public-suffix list: a list that misses a suffix makes strangers one organisation (authheaders 0.16.3 takes `evil.test`
-and `ex.test` for one). A name of one label is taken for a public suffix unless its record says `psd=n`: whoever runs a
-top-level domain must not be able to make one organisation of everybody in it by leaving a tag out.
+and `ex.test` for one). A record at a name of one label counts only with `psd=`: whoever runs a top-level domain must not
+be able to make one organisation of everybody in it by leaving a tag out.
 Known limits: domains directly below a brand's own top-level domain are of one organisation only in the same two labels.
 """
 
@@ -46,12 +46,13 @@ class Walk:
         """The organisational domain (RFC 9989 §4.10.2); None where an answer was missing."""
         if not self.is_whole:
             return None
-        for name, record in self.found:
+        counting = [one for one in self.found if "." in one[0] or one[1].psd != "u"]
+        for name, record in counting:
             if record.psd == "n":
                 return name
-            if _is_suffix(name, record) and name != self.domain:
+            if record.psd == "y" and name != self.domain:
                 return _one_below(name, self.domain)
-        return self.found[-1][0] if self.found else self.domain
+        return counting[-1][0] if counting else self.domain
 
     @property
     def applying(self) -> tuple[str, DmarcRecord] | None:
@@ -103,10 +104,6 @@ def is_aligned(one: Walk, other: Walk, *, is_strict: bool) -> bool:
 def may_align(domain: str, other: str) -> bool:
     """Whether two domains can be of one organisation at all: they end in the same two labels."""
     return domain == other or domain.split(".")[-2:] == other.split(".")[-2:]
-
-
-def _is_suffix(name: str, record: DmarcRecord) -> bool:
-    return record.psd == "y" or "." not in name
 
 
 def _one_below(suffix: str, domain: str) -> str:

@@ -78,11 +78,11 @@ class DnsResolver:
             flight.landed.set()
 
     async def _look_up(self, lookup: Lookup) -> Answer:
+        door = await self._find_door()
+        if door is None:
+            return NoAnswer()
         try:
             async with asyncio.timeout(self._patience_s):
-                door = await self._find_door()
-                if door is None:
-                    return NoAnswer()
                 told = await door.ask(lookup)
         except TimeoutError:
             return NoAnswer()
