@@ -90,6 +90,12 @@ def test_a_relay_of_our_own_name_is_believed_where_that_name_is_trusted() -> Non
     assert find_forged(FIELDS, servers, is_trusted=False) == {0, 3, 4, 6}
 
 
+def test_names_are_the_same_in_capitals() -> None:
+    servers = Servers(frozenset({"MX.ours.example"}), frozenset({"MX.Provider.example"}))
+    assert find_forged(FIELDS, servers, is_trusted=False) == {0, 3, 4, 5, 6}
+    assert [one.authserv_id for one in find_trusted(FIELDS, servers)] == ["mx.provider.example"]
+
+
 def test_of_a_trusted_server_only_the_topmost_counts() -> None:
     fields = [
         ("authentication-results", b"elsewhere.example; spf=pass"),

@@ -28,10 +28,20 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Names of servers in lower case: ours, and those whose results are used."""
+    """Names of servers, capitals or not: ours, and those whose results are used."""
 
     own: frozenset[str]
     trusted: frozenset[str]
+
+    def forgeable(self, *, is_trusted: bool) -> frozenset[str]:
+        """The names, in lower case, that a message which came so can not truly bear."""
+        own, trusted = _lower(self.own), self.believed
+        return own - trusted if is_trusted else own | trusted
+
+    @property
+    def believed(self) -> frozenset[str]:
+        """The trusted names in lower case."""
+        return _lower(self.trusted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def find_forged(
     fields: Sequence[tuple[str, bytes]], servers: Servers, *, is_trusted: bool
 ) -> frozenset[int]:
     """The places of forged fields among fields with names in lower case."""
-    own = servers.own - servers.trusted if is_trusted else servers.own | servers.trusted
+    own = servers.forgeable(is_trusted=is_trusted)
     return frozenset(
         at
         for at, (name, value) in enumerate(fields)
@@ -84,13 +94,18 @@ def find_forged(
 
 def find_trusted(fields: Sequence[tuple[str, bytes]], servers: Servers) -> tuple[Results, ...]:
     """What trusted servers found, of each only the topmost field: a relay puts its own on top of what it was given."""
+    believed = servers.believed
     found: dict[str, Results] = {}
     for name, value in fields:
         if name == NAMES[0]:
             read = read_results(value)
-            if read.authserv_id in servers.trusted:
+            if read.authserv_id in believed:
                 found.setdefault(read.authserv_id, read)
     return tuple(one for one in found.values() if one.is_understood)
+
+
+def _lower(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(one.lower() for one in names)
 
 
 def _segments(text: str) -> Iterator[list[str]]:

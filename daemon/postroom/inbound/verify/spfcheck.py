@@ -19,7 +19,7 @@ from postroom.ports.resolving import Answer, Lookup, Resolver
 _LOOKUPS_MOST: Final = 60
 _LOCAL_MOST: Final = 64
 
-_NO_CLIENT: Final = "a trusted relay handed it in and does not say from whom it had it"
+_NO_CLIENT: Final = "the address that it came from is not known"
 _NO_DOMAIN: Final = "the sender's domain is not a domain"
 _WHY: Final = {
     Outcome.NONE: "the domain publishes no record",
