@@ -10,7 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
+from postroom.core.inmail import (
+    AutomationKind,
+    Counted,
+    InAttachment,
+    InMail,
+    Parse,
+    Person,
+    ReaderSigns,
+    Report,
+)
 from postroom.core.message import DELIVERY_HEADER
 from postroom.inbound.automation import Signs, judge
 from postroom.inbound.bodytext import read_body
@@ -18,13 +27,14 @@ from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
 from postroom.inbound.defects import LIMITING, Defect
 from postroom.inbound.encodedwords import decode_field
-from postroom.inbound.files import keep, keep_part
+from postroom.inbound.files import keep, keep_part, written_name
 from postroom.inbound.head import Head, read_head
 from postroom.inbound.messageids import find_id, read_ids
 from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
 from postroom.inbound.reports import DELIVERY_MOST, READ_TYPES, is_receipt, is_report, read_report
+from postroom.inbound.signs import read_signs
 from postroom.inbound.transfer import read_content
 
 
@@ -67,6 +77,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         defects=tuple(sorted(defects)),
         report=report,
         dedupe=digest(parts.head, raw[parts.body :]),
+        signs=_signs(
+            parts.head,
+            mail.sender,
+            {"text": text, "filename": "\n".join(written_name(one) for one in files)},
+            body.hidden,
+        ),
     )
 
 
@@ -128,6 +144,7 @@ def describe(
         forwarded_for=forwarded_for,
         header_recipients=header_recipients,
         dedupe="",
+        signs=_signs(head, sender, {}, Counted()),
     )
 
 
@@ -149,6 +166,14 @@ def identity(head: Head) -> bytes:
     """The part of the header that goes into the digest."""
     values = [b" ".join((head.first(name) or b"").split()) for name in _IDENTITY]
     return b"\0".join([*values, b""])
+
+
+def _signs(
+    head: Head, sender: Person | None, places: dict[str, str], hidden: Counted
+) -> ReaderSigns:
+    """The signs of these places, and of what the header shows."""
+    shown = {name: decode_field(head.first(name) or b"", set()) for name in ("subject", "from")}
+    return read_signs(head, sender, {**shown, **places}, hidden)
 
 
 def _bounded(text: str, directory: Path) -> tuple[str, InAttachment | None]:
