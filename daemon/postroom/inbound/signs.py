@@ -32,6 +32,7 @@ _ADDRESS: Final = re.compile(
     r"[^\s@<>()\[\]\"',;:]{1,64}@[^\s@<>()\[\]\"',;:.]{1,63}(?:\.[^\s@<>()\[\]\"',;:.]{1,63}){1,8}"
 )
 _LONGEST: Final = 320
+_LOOKED_AT: Final = 256 * 1024  # characters of a place: what an event shows of a text
 
 
 def read_signs(
@@ -42,12 +43,13 @@ def read_signs(
 ) -> ReaderSigns:
     """The signs of a message; `places` are the texts to look at, by what they are called."""
     names = {name for name, _ in head.fields}
+    looked_at = {name: text[:_LOOKED_AT] for name, text in places.items()}
     return ReaderSigns(
         fields=tuple(name for name in _USED if name in names),
         name_address=None if sender is None else find_address_in_name(sender),
         hidden=hidden,
-        invisible=_counted({name: count_invisible(text) for name, text in places.items()}),
-        bidi=_counted({name: count_bidi(text) for name, text in places.items()}),
+        invisible=_counted({name: count_invisible(text) for name, text in looked_at.items()}),
+        bidi=_counted({name: count_bidi(text) for name, text in looked_at.items()}),
     )
 
 
