@@ -8,6 +8,9 @@ is an event already makes no second one.
 
 Every message becomes an event: one that can not be read, or whose files make no sense, is published by its header as
 `failed`. While the store takes nothing, lines wait and try again. Idle costs nothing: a commit wakes the loop.
+
+Known limits: an envelope sender can be forged, so a stranger whose own domain answers slowly can delay somebody else's line,
+ten seconds for each mail; and fifty such mails at once delay everybody's.
 """
 
 import asyncio
