@@ -76,6 +76,7 @@ SEEN = {
     "a colour that nobody knows": '<p style="color:papayawhip">hello</p>',
     "a background that nobody knows": '<p style="background:papayawhip;color:white">hello</p>',
     "no background of its own": '<p style="background:transparent">hello</p>',
+    "a colour that is none": '<p style="color:rgba(255,255,255,0.0.0)">hello</p>',
     "a border in white": '<p style="border-color:white">hello</p>',
     "under a style sheet": '<style>.x{background:#000}</style><p class="x" style="color:white">hello</p>',
     "a small height": '<p style="max-height:10px">hello</p>',

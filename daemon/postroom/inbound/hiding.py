@@ -37,7 +37,7 @@ _NO_SIZE: Final = re.compile(rf"(?:^|[;\s])(?:max-)?(?:width|height)\s*:\s*{_ZER
 _INK: Final = re.compile(r"(?:^|[;\s])color\s*:([^;!]*)")
 _PAPER: Final = re.compile(r"(?:^|[;\s])background(-color|-image)?\s*:([^;!]*)")
 _RGB: Final = re.compile(
-    r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*([\d.]{1,8}))?%?\s*\)"
+    r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*(\d{1,3}(?:\.\d{1,8})?|\.\d{1,8}))?%?\s*\)"
 )
 _HEX: Final = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})")
 _LONGEST_COLOUR: Final = 64
@@ -175,9 +175,4 @@ def _read_colour(text: str) -> Colour | None:
 
 def _alpha(word: str) -> float | None:
     found = _RGB.fullmatch(word)
-    if found is None or found[4] is None:
-        return None
-    try:
-        return float(found[4])
-    except ValueError:
-        return None
+    return None if found is None or found[4] is None else float(found[4])
