@@ -96,15 +96,29 @@ def test_names_are_the_same_in_capitals() -> None:
     assert [one.authserv_id for one in find_trusted(FIELDS, servers)] == ["mx.provider.example"]
 
 
-def test_of_a_trusted_server_only_the_topmost_counts() -> None:
-    fields = [
-        ("authentication-results", b"elsewhere.example; spf=pass"),
-        ("authentication-results", b"mx.provider.example; spf=fail"),
-        ("authentication-results", b"mx.provider.example; spf=pass"),
-        ("arc-authentication-results", b"i=1; mx.provider.example; spf=pass"),
+RECEIVED = ("received", b"from a.example by mx.provider.example; Mon, 30 Nov 2026 09:00:00 +0000")
+FILTERED = [
+    ("authentication-results", b"elsewhere.example; spf=pass"),
+    ("authentication-results", b"mx.provider.example; spf=fail"),
+    ("authentication-results", b"MX.provider.example; dkim=pass header.d=a.example"),
+]
+BELOW = [
+    ("authentication-results", b"mx.provider.example; dmarc=pass header.from=bank.example"),
+    ("arc-authentication-results", b"i=1; mx.provider.example; spf=pass"),
+]
+
+
+def test_of_a_trusted_server_every_field_above_its_received_counts() -> None:
+    (found,) = find_trusted([*FILTERED, RECEIVED, *BELOW], SERVERS)
+    assert [(one.method, one.outcome) for one in found.results] == [
+        ("spf", Outcome.FAIL),
+        ("dkim", Outcome.PASS),
     ]
-    (found,) = find_trusted(fields, SERVERS)
-    assert [one.outcome for one in found.results] == [Outcome.FAIL]
+
+
+def test_below_its_received_only_the_topmost_counts() -> None:
+    (found,) = find_trusted([RECEIVED, *FILTERED, *BELOW], SERVERS)
+    assert [(one.method, one.outcome) for one in found.results] == [("spf", Outcome.FAIL)]
 
 
 def test_a_version_that_is_unknown_is_not_used() -> None:

@@ -160,6 +160,10 @@ async def test_no_key_at_all_is_an_error_and_no_answer_is_another() -> None:
     assert (await _only(_by_hand(), zone)).result == "temperror"
 
 
+async def test_a_key_that_was_revoked_is_called_so() -> None:
+    assert (await _only(_by_hand(), _zone("v=DKIM1; p="))).why == "its key was revoked"
+
+
 async def test_two_keys_are_none() -> None:
     zone = _zone()
     zone.records["s1._domainkey.good.example TXT"] *= 2

@@ -1,6 +1,7 @@
 """SPF (RFC 7208), case by case on zones of our own: outcomes, limits, and what strangers try with it."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,8 @@ import pytest
 
 from postroom.core.authentication import Outcome, Spf
 from postroom.inbound.verify.spfcheck import check_spf, sender_of
+from postroom.inbound.verify.spfdoor import evaluate
+from postroom.ports.resolving import Answer, Found, Kind, Lookup
 from support.zone import FakeResolver, Zone
 
 
@@ -199,6 +202,50 @@ async def test_evaluations_at_the_same_time_do_not_meet(threads: ThreadPoolExecu
             for outcome, zone in zones.items()
         ]
     assert all(task.result().result == outcome for outcome, task in asked)
+
+
+class _Together(dict[Lookup, Answer]):
+    """Answers that are given out only when the other evaluation asks as well."""
+
+    def __init__(self, barrier: threading.Barrier, host: str) -> None:
+        super().__init__(
+            {
+                Lookup(Kind.TXT, "good.example"): Found(("v=spf1 a:mx.good.example -all",)),
+                Lookup(Kind.A, "mx.good.example"): Found((host,)),
+            }
+        )
+        self._barrier = barrier
+
+    def get(self, key: Lookup, default: Answer | None = None) -> Answer | None:  # type: ignore[override]
+        self._barrier.wait(10)
+        return super().get(key, default)
+
+
+def test_evaluations_that_take_turns_keep_their_own_answers(threads: ThreadPoolExecutor) -> None:
+    barrier = threading.Barrier(2)
+    sender = ("alice", "good.example")
+    asked = [
+        threads.submit(evaluate, CLIENT, sender, "h.example", _Together(barrier, host))
+        for host in (CLIENT, "192.0.2.9")
+    ]
+    assert [one.result(10) for one in asked] == [Outcome.PASS, Outcome.FAIL]
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ("exists:" + "a." * 200 + "example", "pass"),
+        ("exists:" + "a." * 300 + "example", "permerror"),
+        ("ip4:192.0.2.9 " * 250, "pass"),
+        ("ip4:192.0.2.9 " * 350, "permerror"),
+    ],
+    ids=["a long term", "too long a term", "a long record", "too long a record"],
+)
+async def test_what_is_longer_than_is_read_is_not_evaluated_at_all(
+    threads: ThreadPoolExecutor, more: str, outcome: str
+) -> None:
+    found = await _check(_zone(f"v=spf1 ip4:192.0.2.1 {more} -all"), threads)
+    assert found.result == outcome
 
 
 @pytest.mark.parametrize(

@@ -463,6 +463,13 @@ async def test_the_question_and_the_message_must_agree_on_the_author() -> None:
     assert found.verdict is Verdict.PERMERROR
 
 
+async def test_a_second_from_is_seen_whoever_asks() -> None:
+    """The question may come from a reader that looks at the first one only."""
+    how = {"from_address": "mallory@evil.example", "envelope_sender": "x@evil.example"}
+    found = await judge_mail(b"From: mallory@evil.example\r\n" + MAIL, _zone(), **how)
+    assert found.verdict is Verdict.PERMERROR
+
+
 async def test_a_file_that_is_gone_raises_nothing(tmp_path: Path) -> None:
     verifier = MailVerifier(FakeResolver(_zone()), FakeClock(), SERVERS)
     asked = question(MAIL)

@@ -6,7 +6,7 @@ nothing, and whoever shows headers leaves it out (`find_forged`). The same holds
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.core.authentication import Outcome
@@ -93,14 +93,22 @@ def find_forged(
 
 
 def find_trusted(fields: Sequence[tuple[str, bytes]], servers: Servers) -> tuple[Results, ...]:
-    """What trusted servers found, of each only the topmost field: a relay puts its own on top of what it was given."""
+    """What trusted servers found, one of each name, the topmost first.
+
+    A relay puts its own on top of what it was given, and each of its filters writes a field. Those above the first
+    Received, which is the relay's, are all its own; where there is none, only the topmost can be.
+    """
     believed = servers.believed
     found: dict[str, Results] = {}
+    is_on_top = True
     for name, value in fields:
-        if name == NAMES[0]:
-            read = read_results(value)
-            if read.authserv_id in believed:
-                found.setdefault(read.authserv_id, read)
+        is_on_top = is_on_top and name != "received"
+        read = read_results(value) if name == NAMES[0] else None
+        if read is None or read.authserv_id not in believed:
+            continue
+        first = found.setdefault(read.authserv_id, read)
+        if first is not read and is_on_top and first.is_understood and read.is_understood:
+            found[read.authserv_id] = replace(first, results=first.results + read.results)
     return tuple(one for one in found.values() if one.is_understood)
 
 

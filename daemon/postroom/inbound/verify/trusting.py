@@ -2,7 +2,7 @@
 
 `dmarc` counts only for the domain in From. Of several signatures that such a server speaks of, one that holds and fits is
 taken, else the first. Known limits: the relay must take away what strangers wrote in its name (RFC 8601 §5), as all
-known ones do; where it writes several fields for one message, the topmost is used.
+known ones do; of several fields that it wrote below its own Received, only the topmost is used.
 """
 
 from collections.abc import Callable, Iterable, Sequence
