@@ -115,6 +115,7 @@ _STATUS: Final[dict[str, BounceReason]] = {
     "7.7": _R.MESSAGE_REFUSED,
     "7.13": _R.RECIPIENT_DISABLED,
 }
+_PUT_OFF: Final = frozenset({"2.0", "7.0", "7.1"})  # with 4: come again
 _RELAYS: Final[dict[ReasonCode, BounceReason]] = {
     ReasonCode.RECIPIENT_UNKNOWN: _R.RECIPIENT_UNKNOWN,
     ReasonCode.RECIPIENT_BAD_ADDRESS: _R.RECIPIENT_UNKNOWN,
@@ -234,6 +235,8 @@ def _by_status(status: str | None) -> BounceReason | None:
     if status is None:
         return None
     first, _, detail = status.partition(".")
+    if first == "4" and detail in _PUT_OFF:
+        return _R.DOMAIN_TROUBLE
     if detail in _STATUS:
         return _STATUS[detail]
     reading = STATUS_BY_CLASS.get(f"{first}.{detail}") or STATUS.get(detail)

@@ -70,6 +70,14 @@ class Sense:
         """Whether it is final and says of the address that it is no good: any mail to it would come back so."""
         return self.class_ in _FINAL and self.reason in ADDRESS_REASONS
 
+    @property
+    def suppression(self) -> str | None:
+        """The word under which the address is suppressed, if who says so can be trusted; None = it may be written to."""
+        if self.class_ is BounceClass.COMPLAINT:
+            return BounceClass.COMPLAINT
+        is_gone = self == Sense(BounceClass.PERMANENT, BounceReason.RECIPIENT_UNKNOWN)
+        return self.reason if is_gone else None
+
 
 _R = BounceReason
 _ADDRESS: Final = "Correct the address, or reach the person another way; do not send there again."

@@ -197,7 +197,7 @@ _PEER: Final = (
          "connect to", "could not find a gateway", "unable to contact", "wasn't able to establish", "routing loop",
          "mail loop", "too many hops", "hop count", "maximum allowed times", "loops back", "has been delayed",
          "nicht erreichbar", "zeitüberschreitung", "délai", "tiempo de espera", "тайм-аут"),
-    _row("trouble", _R.DOMAIN_TROUBLE, "internal system error", "system error", "system problem", "mailer error", "procmail",
+    _row("trouble", _R.DOMAIN_TROUBLE, "internal system error", "system error", "system problem", "mailer error",
          "maildrop", "service currently unavailable", "service unavailable",
         "temporarily unavailable",
          "temporary failure", "temporary error", "temporary problem", "transaction failed", "local error", "insufficient permission",

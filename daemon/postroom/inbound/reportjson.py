@@ -1,10 +1,12 @@
-"""Notices of Amazon SES in JSON, as its notification service sends them by mail: bounces, complaints, deliveries."""
+"""Notices of Amazon SES in JSON, as its notification service sends them by mail: bounces, complaints, deliveries.
+
+What is there in another shape than it should be counts as not there.
+"""
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from postroom.core.inmail import ReportedRecipient
 from postroom.inbound.clean import clean_line, clean_token
@@ -15,84 +17,51 @@ READ_MOST: Final = 64 * 1024
 _BREAKS: Final = re.compile(r"\r?\n")
 
 
-class _Person(msgspec.Struct, rename="camel"):
-    email_address: str = ""
-    action: str = ""
-    status: str = ""
-    diagnostic_code: str = ""
-
-
-class _Bounce(msgspec.Struct, rename="camel"):
-    bounced_recipients: list[_Person] = []
-    reporting_mta: str = msgspec.field(name="reportingMTA", default="")
-
-
-class _Complaint(msgspec.Struct, rename="camel"):
-    complained_recipients: list[_Person] = []
-    complaint_feedback_type: str = ""
-
-
-class _Delivery(msgspec.Struct, rename="camel"):
-    recipients: list[str] = []
-    smtp_response: str = ""
-
-
-class _Notice(msgspec.Struct, rename="camel"):
-    bounce: _Bounce | None = None
-    complaint: _Complaint | None = None
-    delivery: _Delivery | None = None
-
-
-class _Envelope(msgspec.Struct):
-    message: str = msgspec.field(name="Message", default="")
-
-
 def find_in_json(text: str) -> list[ReportedRecipient]:
     """Whom a notice names; nobody where the text is none."""
-    start = text.find("{")
-    if start < 0 or text[:start].strip():
-        return []
-    try:
-        value = _beginning(text[start : start + READ_MOST])
-        inner = msgspec.convert(value, _Envelope).message
-        return _blocks(msgspec.convert(_beginning(inner) if inner else value, _Notice))
-    except (ValueError, RecursionError):
-        return []
+    notice = _beginning(text.lstrip()[:READ_MOST])
+    inner = _text(notice, "Message")
+    return list(_blocks(_beginning(inner) if inner else notice))[:RECIPIENTS_MOST]
 
 
 def _beginning(text: str) -> object:
-    # Mail programs on the way break the long line.
-    value: object = json.JSONDecoder(strict=False).raw_decode(_BREAKS.sub("", text))[0]
-    return value
+    """The value that the text begins with; mail programs on the way break its long line."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(_BREAKS.sub("", text))[0]
+    except (ValueError, RecursionError):
+        return None
 
 
-def _blocks(notice: _Notice) -> list[ReportedRecipient]:
-    found: list[ReportedRecipient] = []
-    if notice.bounce is not None:
-        found += [
-            _block(one, one.action or "failed", one.diagnostic_code)
-            for one in notice.bounce.bounced_recipients[:RECIPIENTS_MOST]
-        ]
-    if notice.complaint is not None:
-        kind = notice.complaint.complaint_feedback_type
-        found += [
-            _block(one, COMPLAINED, kind)
-            for one in notice.complaint.complained_recipients[:RECIPIENTS_MOST]
-        ]
-    if notice.delivery is not None:
-        reply = notice.delivery.smtp_response
-        found += [
-            _block(_Person(one), "delivered", reply)
-            for one in notice.delivery.recipients[:RECIPIENTS_MOST]
-        ]
-    return found
+def _blocks(notice: object) -> Iterator[ReportedRecipient]:
+    for person in _list(_member(notice, "bounce"), "bouncedRecipients"):
+        yield _block(person, _text(person, "action") or "failed", _text(person, "diagnosticCode"))
+    complaint = _member(notice, "complaint")
+    for person in _list(complaint, "complainedRecipients"):
+        yield _block(person, COMPLAINED, _text(complaint, "complaintFeedbackType"))
+    delivery = _member(notice, "delivery")
+    for address in _list(delivery, "recipients"):
+        yield _block({"emailAddress": address}, "delivered", _text(delivery, "smtpResponse"))
 
 
-def _block(person: _Person, action: str, diagnostic: str) -> ReportedRecipient:
+def _block(person: object, action: str, diagnostic: str) -> ReportedRecipient:
     return ReportedRecipient(
-        recipient=clean_token(person.email_address, NAME_MOST) or None,
+        recipient=clean_token(_text(person, "emailAddress"), NAME_MOST) or None,
         action=clean_token(action.lower(), NAME_MOST) or None,
-        status=clean_token(person.status, NAME_MOST) or None,
+        status=clean_token(_text(person, "status"), NAME_MOST) or None,
         diagnostic=clean_line(diagnostic, DIAGNOSTIC_MOST) or None,
         remote_mta=None,
     )
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _text(value: object, name: str) -> str:
+    found = _member(value, name)
+    return found if isinstance(found, str) else ""
+
+
+def _list(value: object, name: str) -> list[object]:
+    found = _member(value, name)
+    return found if isinstance(found, list) else []

@@ -20,12 +20,13 @@ from postroom.core.inmail import AutomationKind, Report
 from postroom.core.instant import micros
 from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.ports.arriving import Doubled, Published, PublishResult
-from postroom.ports.changes import EventPublished
+from postroom.ports.changes import EventPublished, RecipientSuppressed
 from postroom.store.sqlite.inbox_event import Prepared, Shown, event_data, widened
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
 from postroom.store.sqlite.inbox_receive import close_received
 from postroom.store.sqlite.inbox_report import Told, raise_feedback, read_told
+from postroom.store.sqlite.inbox_suppress import suppress_told
 from postroom.store.sqlite.log import NewEvent, append, next_seq, thread_picture
 from postroom.store.sqlite.staged import name_attachment
 from postroom.store.sqlite.unit import UnitResult
@@ -88,12 +89,12 @@ class Publishing:
             self._widen(conn, seq)
             return UnitResult(Doubled(seq))
         self._name_files(conn)
-        told = self._write(conn, parts, next(iter(copies.values()), None))
+        told, suppressed = self._write(conn, parts, next(iter(copies.values()), None))
         if not copies:
             self._remember(conn, parts[0].kind, told[0].thread_number)
         first, sign = told[0], parts[0].target.sign
         published = Published(first.seq, first.thread_number, first.type, sign)
-        return UnitResult(published, told)
+        return UnitResult(published, (*told, *suppressed))
 
     def _find_copies(self, conn: sqlite3.Connection) -> dict[int | None, int]:
         """The events that this mail is already, by thread, the first one first."""
@@ -131,18 +132,20 @@ class Publishing:
 
     def _write(
         self, conn: sqlite3.Connection, parts: list["_Part"], same_as: int | None
-    ) -> tuple[EventPublished, ...]:
+    ) -> tuple[tuple[EventPublished, ...], tuple[RecipientSuppressed, ...]]:
         written: list[EventPublished] = []
+        suppressed: list[RecipientSuppressed] = []
         for part in parts:
-            event = self._write_one(conn, part, same_as)
+            event, ended = self._write_one(conn, part, same_as)
             written.append(event)
+            suppressed += ended
             if part.told is None and same_as is None:
                 same_as = event.seq
-        return tuple(written)
+        return tuple(written), tuple(suppressed)
 
     def _write_one(
         self, conn: sqlite3.Connection, part: "_Part", same_as: int | None
-    ) -> EventPublished:
+    ) -> tuple[EventPublished, tuple[RecipientSuppressed, ...]]:
         one = self.prepared.publication
         thread = self._thread(conn, part)
         is_accepted = part.target.thread is not None or one.accepts_new
@@ -172,7 +175,12 @@ class Publishing:
         copy = (one.mailbox_id, digest, thread["number"], told.seq, one.at)
         conn.execute(_NOTE_COPY, (*copy, stale))
         self._raise_feedback(conn, part)
-        return told
+        ended = (
+            ()
+            if part.told is None
+            else suppress_told(conn, one.mailbox_id, part.told, told.seq, one.at)
+        )
+        return told, ended
 
     def _thread(self, conn: sqlite3.Connection, part: "_Part") -> sqlite3.Row:
         """The thread of a part as it stands with this mail in it."""

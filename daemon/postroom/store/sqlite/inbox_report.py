@@ -36,6 +36,20 @@ class Told:
         """Whether it is known which delivery of ours it speaks of."""
         return self.target is not None
 
+    @property
+    def suppression(self) -> str | None:
+        """The reason for which nobody shall write to the delivery's recipient any more; None = it may go on.
+
+        A valid token says whose delivery it is, and the block names that recipient, or nobody: behind a forward
+        another address may be gone.
+        """
+        target, block = self.target, self.block
+        if target is None or target.own is None or block is None or self.fact is None:
+            return None
+        is_proven = target.sign is MatchedBy.RETURN_PATH and target.confidence is Confidence.CERTAIN
+        is_own = block.recipient is None or target.own.is_recipient(block.recipient)
+        return block.sense.suppression if is_proven and is_own else None
+
 
 def read_told(
     conn: sqlite3.Connection, mailbox_id: str, report: Report, proven: Target | None
