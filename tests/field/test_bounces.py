@@ -63,7 +63,6 @@ DIFFERENCES: Final = {
     "lhost-verizon-02.eml": "`550 - … no such user here`: the same words are `filtered` in lhost-apachejames-01. Either.",
     "rfc3464-01.eml": "`550 5.1.1 … User Unknown` is the field, `Not enough disk space` a word of another host. Ours.",
     "rfc3464-28.eml": "two reports in one file; a mail that comes in is one. Ours.",
-    "rfc3464-35.eml": "`is not a registered gateway user` speaks of the recipient. Ours.",
     "rhost-nttdocomo-02.eml": "`550 Unknown user` after the content: the same is `filtered` in lhost-sendmail-19. Ours.",
 }  # fmt: skip
 

@@ -329,6 +329,24 @@ def test_a_mail_from_nobody_that_says_it_is_a_report_is_one(tmp_path: Path) -> N
     assert [one.recipient for one in parsed.report.recipients] == [A]
 
 
+def test_a_mail_from_nobody_that_shows_a_servers_answer_is_a_report(tmp_path: Path) -> None:
+    text = f"Sent <<< RCPT TO:<{A}>\nReceived >>> 550 5.1.1 <{A}>... user unknown\n"
+    parsed = read(f"From: postmaster@x.example\nSubject: Notice\n\n{text}", "", tmp_path)
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
+
+
+def test_a_list_that_refuses_who_is_no_member_reports_it(tmp_path: Path) -> None:
+    text = f"You are not a member of this mailing list <{A}>.\n"
+    head = "From: list-admin@x.example\nSubject: You are not member\nX-ML-Name: l\nPrecedence: list\n\n"
+    parsed = read(head + text, "", tmp_path)
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [
+        (A, _C.PERMANENT, _R.SENDER_REFUSED, None, None)
+    ]
+    assert read(head + text, "list-admin@x.example", tmp_path).automation is AutomationKind.LIST
+
+
 # Mail that speaks of a report, and is none.
 NO_REPORTS = {
     "B14 a person quotes one": ("alice@customer.example", "Re: Hi", f"> Subject: failure notice\n>\n> <{A}>:\n> 550 5.1.1 unknown user\n\nWhat is this?\n"),

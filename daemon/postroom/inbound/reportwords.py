@@ -92,8 +92,9 @@ def is_general(status: str | None) -> bool:
 
 
 def is_worded(subject: str, body: str) -> bool:
-    """Whether a sentence of it says that a mail was not delivered, and none that somebody is away."""
-    return _REPORTED.search(body) is not None and not _AWAY.search(f"{subject}\n{body}")
+    """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
+    is_told = _REPORTED.search(body) or _PAIR.search(body)
+    return is_told is not None and not _AWAY.search(f"{subject}\n{body}")
 
 
 def find_action(subject: str, body: str) -> str | None:
