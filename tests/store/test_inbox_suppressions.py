@@ -227,6 +227,7 @@ async def test_after_retention_an_address_is_ended_only_where_the_report_names_i
     await office.outbox.database.write(lambda conn: bury(conn, number, key), lane=WriteLane.REST)
     event = await office.published(report_mail(told(recipient)), token_of(number, BOUNCE))
     assert event["type"] == "delivery.bounced"
+    assert event["delivery_report"]["suppressed"] is (recipient is not None)
     assert [one[1] for one in await list_of(office)] == ([ALICE] if recipient else [])
 
 

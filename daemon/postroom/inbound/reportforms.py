@@ -63,6 +63,7 @@ FORMS: Final = (
     _form("at the end of a sentence", rf"^[^\n:@]{{1,80}}:[ \t]{{0,8}}{_EITHER}[^\n@]{{0,20}}$"),
     # DragonFly, Google Workspace, InterScan
     _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_EITHER}"),
+    _form("a mailing list", rf"\bmailing list {_BRACKETED}"),
     _form("in a list", rf"\b(?:errors|recipients|addresses|users?): {_EITHER}"),
 )  # fmt: skip
 

@@ -14,7 +14,6 @@ from postroom.ports.changes import RecipientSuppressed
 from postroom.store.sqlite.inbox_report import Told
 
 
-_RECIPIENT: Final = "SELECT recipient FROM delivery WHERE number = ?"
 _SUPPRESS: Final = """
     INSERT INTO suppression (mailbox_id, address_key, address, reason, by, created_at) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (address_key, mailbox_id) DO NOTHING RETURNING number"""
@@ -24,17 +23,13 @@ def suppress_told(
     conn: sqlite3.Connection, mailbox_id: str, told: Told, seq: int, at: Instant
 ) -> tuple[RecipientSuppressed, ...]:
     """Suppress whom the report ends; nothing where it ends nobody, or the address is on the list."""
-    reason = told.suppression
-    own = None if told.target is None else told.target.own
-    if reason is None or own is None or told.block is None:
-        return ()
-    row = conn.execute(_RECIPIENT, (own.number,)).fetchone()
-    # What retention took is known by a hash only: then the report itself must name the address.
-    address = told.block.recipient if row is None else row["recipient"]
-    if address is None:
+    ended = told.suppression
+    if ended is None:
         return ()
     by = f"report:{encode_id(Kind.EVENT, seq)}"
-    values = (mailbox_id, Address(address).key, address, reason, by, at)
+    key = Address(ended.address).key
+    values = (mailbox_id, key, ended.address, ended.reason, by, at)
     if conn.execute(_SUPPRESS, values).fetchone() is None:
         return ()
-    return (RecipientSuppressed(mailbox_id, own.job, own.number, address, reason, by),)
+    own = ended.own
+    return (RecipientSuppressed(mailbox_id, own.job, own.number, ended.address, ended.reason, by),)
