@@ -10,8 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
+from postroom.core.inmail import (
+    AutomationKind,
+    InAttachment,
+    InMail,
+    Parse,
+    Person,
+    Report,
+    TextConfidence,
+)
 from postroom.core.message import DELIVERY_HEADER
+from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import NULL_REVERSE_PATH, Signs, judge
 from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
@@ -67,19 +76,26 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
-    new_text, removed = find_new(text)
+    new = find_new(
+        text,
+        is_page=body.is_page,
+        is_forwarding=forwards_something(mail.subject),
+        is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
+    )
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
         text=text,
         text_file=text_file,
-        new_text=new_text,
-        removed=removed,
+        new_text=new.text,
+        removed=new.removed,
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
         report=report,
         dedupe=digest(parts.head, raw[parts.body :]),
+        text_confidence=new.confidence,
+        is_forward=new.is_forward,
     )
 
 
@@ -141,6 +157,8 @@ def describe(
         forwarded_for=forwarded_for,
         header_recipients=header_recipients,
         dedupe="",
+        text_confidence=TextConfidence.LOW,
+        is_forward=False,
     )
 
 
