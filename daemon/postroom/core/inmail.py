@@ -6,6 +6,8 @@ Everything in it is a stranger's: bounded, without control characters, surrogate
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from postroom.core.bouncereason import NO_SENSE, Sense
+
 
 class Parse(StrEnum):
     """How far a message was read."""
@@ -72,22 +74,28 @@ class InAttachment:
 
 @dataclass(frozen=True, slots=True)
 class ReportedRecipient:
-    """One recipient block of a delivery report (RFC 3464 §2.3); None = the report does not say."""
+    """One recipient of a delivery report (RFC 3464 §2.3); None = the report does not say. `sense`: what it comes to."""
 
     recipient: str | None
     action: str | None
     status: str | None
     diagnostic: str | None
     remote_mta: str | None
+    reply_code: int | None = None
+    sense: Sense = NO_SENSE
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original."""
+    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original.
+
+    `reporting_mta` is the host that made it.
+    """
 
     recipients: tuple[ReportedRecipient, ...]
     original_message_id: str | None
     original_delivery: str | None
+    reporting_mta: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,9 @@ def _report(told: Told, mail: InMail) -> dict[str, object]:
     report = mail.report
     return {
         "verified": told.is_verified,
+        "suppressed": told.suppression is not None,
         "original_message_id": report and report.original_message_id,
+        "reporting_mta": report and report.reporting_mta,
         **_block(told.block or ReportedRecipient(None, None, None, None, None)),
         "recipients": [_block(one) for one in report.recipients] if report else [],
     }
@@ -163,8 +165,12 @@ def _report(told: Told, mail: InMail) -> dict[str, object]:
 def _block(block: ReportedRecipient) -> dict[str, object]:
     return {
         "recipient": block.recipient,
+        "class": block.sense.class_,
+        "reason": block.sense.reason,
+        "hard": block.sense.is_hard,
         "action": block.action,
         "status": block.status,
+        "reply_code": block.reply_code,
         "diagnostic": block.diagnostic,
         "remote_mta": block.remote_mta,
     }

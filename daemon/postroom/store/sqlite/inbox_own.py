@@ -31,13 +31,17 @@ _HASH_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A delivery of ours; `recipients` are hashes of the addresses that are its own."""
+    """A delivery of ours; `recipients` are hashes of the addresses that are its own, `recipient` is the address itself.
+
+    None = retention took it.
+    """
 
     number: int
     job: int
     thread: int
     message_id: str
     recipients: frozenset[bytes]
+    recipient: str | None = None
 
     def is_recipient(self, address: str) -> bool:
         """Whether it went to this address."""
@@ -111,7 +115,7 @@ def hash_address(address: str) -> bytes:
 
 def _live(row: sqlite3.Row) -> Own:
     keys = frozenset({hash_address(row["recipient"]), hash_address(row["recipient_key"])})
-    return Own(row["number"], row["job"], row["thread"], row["message_id"], keys)
+    return Own(row["number"], row["job"], row["thread"], row["message_id"], keys, row["recipient"])
 
 
 def _buried(row: sqlite3.Row) -> Own:

@@ -22,7 +22,7 @@ from postroom.core.inmail import AutomationKind, Report
 from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.core.refusal import RefusedBy
 from postroom.ports.arriving import Doubled, Published, PublishResult
-from postroom.ports.changes import EventPublished
+from postroom.ports.changes import EventPublished, RecipientSuppressed
 from postroom.store.sqlite.inbox_copies import find_copies, note_copy, widen
 from postroom.store.sqlite.inbox_event import Prepared, Refusal, Shown, event_data
 from postroom.store.sqlite.inbox_known import is_first_time, note_sender
@@ -30,6 +30,7 @@ from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tok
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
 from postroom.store.sqlite.inbox_receive import close_received
 from postroom.store.sqlite.inbox_report import Told, raise_feedback, read_told
+from postroom.store.sqlite.inbox_suppress import suppress_told
 from postroom.store.sqlite.log import NewEvent, append, next_seq, thread_picture
 from postroom.store.sqlite.staged import name_attachment
 from postroom.store.sqlite.unit import UnitResult
@@ -85,12 +86,12 @@ class Publishing:
             widen(conn, self.prepared.publication, seq)
             return UnitResult(Doubled(seq))
         self._name_files(conn)
-        told = self._write(conn, parts, next(iter(copies.values()), None))
+        told, suppressed = self._write(conn, parts, next(iter(copies.values()), None))
         if not copies:
             self._remember(conn, parts[0].kind, told[0].thread_number)
         first, sign = told[0], parts[0].target.sign
         published = Published(first.seq, first.thread_number, first.type, sign)
-        return UnitResult(published, told)
+        return UnitResult(published, (*told, *suppressed))
 
     def _refuse(
         self, conn: sqlite3.Connection, part: "_Part", copies: dict[int, int]
@@ -156,15 +157,19 @@ class Publishing:
 
     def _write(
         self, conn: sqlite3.Connection, parts: list["_Part"], same_as: int | None
-    ) -> tuple[EventPublished, ...]:
+    ) -> tuple[tuple[EventPublished, ...], tuple[RecipientSuppressed, ...]]:
         written: list[EventPublished] = []
+        one = self.prepared.publication
+        suppressed: list[RecipientSuppressed] = []
         is_first = self._is_first_time(conn)
         for part in parts:
             event = self._write_one(conn, part, same_as=same_as, is_first_time=is_first)
+            if part.told is not None:
+                suppressed += suppress_told(conn, one.mailbox_id, part.told, event.seq, one.at)
             written.append(event)
             if part.told is None and same_as is None:
                 same_as = event.seq
-        return tuple(written)
+        return tuple(written), tuple(suppressed)
 
     def _write_one(
         self,
