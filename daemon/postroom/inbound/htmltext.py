@@ -3,6 +3,7 @@
 What is hidden is dropped, for it is written for machines (HAZARDS D11); links keep their target; what mail programs
 mark as quoted gets `> ` before its lines, as in plain mail. Known limits: style sheets are not read, only `style`
 attributes; beyond HTML_MOST characters or ELEMENTS_MOST elements nothing is read, nor what libxml2 leaves out behind 256 levels.
+For one tag with tens of thousands of attributes libxml2 takes longer than a message may: such a message is `limited`.
 """
 
 import re
@@ -60,7 +61,7 @@ _BLOCKS: Final = frozenset(
 )
 _HIDING: Final = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all"
-    r"|(?:font-size|max-height|opacity)\s*:\s*0*\.?0*(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
+    r"|(?:font-size|max-height|opacity)\s*:\s*(?:0+(?:\.0*)?|\.0+)(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
     re.IGNORECASE,
 )
 _QUOTES: Final = frozenset(
