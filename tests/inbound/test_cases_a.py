@@ -19,7 +19,27 @@ class Case:
     defects: set[str] = field(default_factory=set)
 
 
-ROWS = "A01 A02 A04 A05 A07 A08 A10 A11 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28".split()
+ROWS = [
+    "A01",
+    "A02",
+    "A04",
+    "A05",
+    "A07",
+    "A08",
+    "A10",
+    "A11",
+    "A13",
+    "A14",
+    "A16",
+    "A17",
+    "A19",
+    "A20",
+    "A22",
+    "A23",
+    "A25",
+    "A26",
+    "A28",
+]
 
 
 def plain(content: bytes, text: str, *defects: str, charset: str = "", encoding: str = "") -> Case:

@@ -12,7 +12,7 @@ import pytest
 
 from postroom.core.inmail import AutomationKind, Parse, Person
 from postroom.inbound.nursery import Nursery
-from support.bombs import BOMBS
+from support.bombs import BOMBS, NEIGHBOURS
 from support.mails import ALICE, mail, read
 
 
@@ -184,6 +184,7 @@ async def test_the_kernel_limits_the_process(nursery: Nursery, tmp_path: Path, w
 
 HEAVY = (
     "twenty-four MiB of base64", "nested links", "empty parts", "encoded words", "quotes in To", "short fields",
+    "semicolons", "made-up charsets", "padding in base64", "attributes", "link runs", "a million lines",
 )  # fmt: skip
 
 
@@ -191,7 +192,7 @@ async def test_the_loop_runs_on_while_bombs_are_read(nursery: Nursery, tmp_path:
     await nursery.parse(MAIL, ALICE, tmp_path)
     for name in HEAVY:
         path = tmp_path / name
-        path.write_bytes(BOMBS[name]())
+        path.write_bytes((BOMBS | NEIGHBOURS)[name]())
         async with asyncio.TaskGroup() as group:
             parsing = group.create_task(nursery.parse(path, ALICE, tmp_path))
             worst = 0.0

@@ -18,7 +18,7 @@ from postroom.core.inmail import Parse, Person
 from postroom.inbound.mimeparts import read_parts
 from postroom.inbound.reading import TEXT_MOST, describe_unread
 from postroom.inbound.transfer import read_content
-from support.bombs import BOMBS
+from support.bombs import BOMBS, NEIGHBOURS
 from support.mails import read
 
 
@@ -477,9 +477,9 @@ LIMITED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("name", BOMBS | NEIGHBOURS)
 def test_a_bomb_is_read_as_far_as_is_safe(name: str, tmp_path: Path) -> None:
-    raw = BOMBS[name]()
+    raw = (BOMBS | NEIGHBOURS)[name]()
     parsed = read(raw, directory=tmp_path)
     assert ("words that count" in parsed.text) is (name not in WITHOUT_WORDS)
     assert parsed.parse is (Parse.LIMITED if name in LIMITED else Parse.COMPLETE)

@@ -25,10 +25,11 @@ GUEST = Guest("192.0.2.1", "192.0.2.1", is_trusted=False, is_exempt=True)
 
 @dataclass(frozen=True)
 class Spoken:
-    """The lines of the replies, the contents that were taken, the log."""
+    """The lines of the replies, the contents that were taken and what their clients called themselves, the log."""
 
     heard: list[str]
     arrivals: list[bytes]
+    helos: list[str]
     log: str
 
 
@@ -88,14 +89,16 @@ async def spoken(pieces: Sequence[bytes]) -> Spoken:
         session.connection_made(line)
         for piece in pieces:
             await _settled(line)
-            if not line.over.is_set():
-                session.data_received(piece)
+            if line.over.is_set():
+                break
+            session.data_received(piece)
         await _settled(line)
         session.eof_received()
         await _settled(line)
         session.connection_lost(None)
     heard = line.written.decode().split("\r\n")[:-1]
-    return Spoken(heard, [inbox.content(at) for at in range(len(inbox.arrivals))], log.getvalue())
+    contents = [inbox.content(at) for at in range(len(inbox.arrivals))]
+    return Spoken(heard, contents, [one.helo for one in inbox.arrivals], log.getvalue())
 
 
 async def _settled(line: _Line) -> None:
