@@ -473,7 +473,8 @@ LIMITED = {
     "semicolons", "quotes in Content-Type", "comments in Content-Type", "encoded words", "encoded words without end",
     "a wordy subject", "empty parts", "short fields", "fields with one name", "RFC 2231 parameters", "addresses",
     "nested multiparts", "quotes in To", "angle brackets in To", "ids", "a header without end", "nested divs",
-    "nested quotes", "nested links", "five MiB of HTML", "paragraphs", "hidden text", "servers on the way",
+    "open tags", "nested quotes", "nested links", "five MiB of HTML", "paragraphs", "hidden text", "attributes",
+    "attributes with signs", "attributes of many", "servers on the way",
 }  # fmt: skip
 
 

@@ -150,7 +150,12 @@ NEIGHBOURS: dict[str, Callable[[], bytes]] = {
         b"words that count<style>" + b"a{b:c}" * 200_000 + b"</style><p style='" + b"a:b;" * 90_000
     ),
     "attributes": lambda: html(
-        b"words that count<p " + b" ".join(b"a%d" % at for at in range(10_000)) + b">a"
+        b"words that count<p " + b" ".join(b"a%d" % at for at in range(300_000)) + b">a"
+    ),
+    "attributes with signs": lambda: html(
+        b'words that count<!-- <p a=" --><p '
+        + b" ".join(b"a%d='>'" % at for at in range(100_000))
+        + b">a"
     ),
     "attributes of many": lambda: html(
         b"words that count" + (b"<p " + b"a=b " * 900 + b">a") * 500

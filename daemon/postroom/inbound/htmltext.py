@@ -3,7 +3,6 @@
 What is hidden is dropped, for it is written for machines (HAZARDS D11); links keep their target; what mail programs
 mark as quoted gets `> ` before its lines, as in plain mail. Known limits: style sheets are not read, only `style`
 attributes; beyond HTML_MOST characters or ELEMENTS_MOST elements nothing is read, nor what libxml2 leaves out behind 256 levels.
-For one tag with tens of thousands of attributes libxml2 takes longer than a message may: such a message is `limited`.
 """
 
 import re
@@ -14,6 +13,7 @@ from lxml import etree
 
 from postroom.inbound.clean import clean_line, clean_text
 from postroom.inbound.defects import Defect
+from postroom.inbound.htmltags import thinned
 
 
 # What takes about a second: of a message, not of each of its parts.
@@ -93,7 +93,7 @@ def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
         encoding="utf-8",
     )
     try:
-        root = etree.fromstring(cut.encode(), parser)
+        root = etree.fromstring(thinned(cut, defects).encode(), parser)
     except etree.LxmlError:
         root = None
     if any(
