@@ -2,6 +2,7 @@
 
 import email
 import hashlib
+import tracemalloc
 from email.message import Message
 from email.mime.application import MIMEApplication
 from email.mime.message import MIMEMessage
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 
 from postroom.core.inmail import Parse, Person
 from postroom.inbound.mimeparts import read_parts
-from postroom.inbound.reading import TEXT_MOST, describe_unread
+from postroom.inbound.reading import TEXT_MOST, describe_unread, read_mail
 from postroom.inbound.transfer import read_content
 from support.bombs import BOMBS, NEIGHBOURS
-from support.mails import read
+from support.mails import mail, read
 
 
 # Header and body, the text that is read, and the defects that must be among those noted.
@@ -425,6 +426,23 @@ def test_one_bad_part_never_loses_the_others(tmp_path: Path) -> None:
     assert parsed.text == "café\nwords"
     assert len(parsed.attachments) == 1
     assert {"base64_damaged", "charset_guessed"} <= set(parsed.defects)
+
+
+@pytest.mark.parametrize("unit", [b"a=", b"a!", b"=", b"abcd=!", b"\xff"])
+def test_damaged_base64_takes_no_more_memory_than_a_few_times_itself(
+    unit: bytes, tmp_path: Path
+) -> None:
+    raw = mail(
+        b"Content-Type: application/zip\nContent-Transfer-Encoding: base64\n\n"
+        + unit * (300_000 // len(unit))
+    )
+    tracemalloc.start()
+    try:
+        read_mail(raw, "", tmp_path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10 * len(raw)
 
 
 def test_a_long_text_is_shown_in_part_and_kept_whole(tmp_path: Path) -> None:

@@ -149,3 +149,13 @@ async def test_a_name_with_control_characters_is_harmless_in_the_log_and_the_eve
     (line,) = [json.loads(line) for line in one.log.splitlines() if "mail.received" in line]
     assert line["helo"] == one.helos[0]
     assert one.log.isascii()
+
+
+async def test_a_flood_of_recipients_ends_the_session() -> None:
+    ours = b"".join(b"RCPT TO:<support+%d@example.com>\r\n" % at for at in range(60))
+    nobody = b"".join(b"RCPT TO:<n%d@example.com>\r\n" % at for at in range(1100))
+    one = await spoken([HELLO + ENVELOPE + ours + nobody + b"DATA\r\n"])
+    assert one.heard.count(Reply.TOO_MANY_RECIPIENTS) >= 11
+    assert one.heard[-1] == Reply.TOO_MANY_COMMANDS
+    assert len(one.heard) < 1020
+    assert one.arrivals == []

@@ -90,9 +90,15 @@ class ContentReader:
         return content
 
     def _has_long_line(self, lines: bytes) -> bool:
-        if len(lines) <= self._most_line:
-            return False
-        return max(map(len, lines.splitlines())) > self._most_line
+        """Whether so many bytes stand anywhere without a line end of any kind; looks only at the last one in reach."""
+        at = 0
+        while len(lines) - at > self._most_line:
+            reach = at + self._most_line + 1
+            found = max(lines.rfind(b"\n", at, reach), lines.rfind(b"\r", at, reach))
+            if found < 0:
+                return True
+            at = found + 1
+        return False
 
     def _normal(self, lines: bytes) -> bytes:
         ends = lines.count(_BREAK)
