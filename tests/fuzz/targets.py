@@ -127,9 +127,10 @@ def report(octets: bytes) -> None:
 def new_text(octets: bytes) -> None:
     """A text whose quotations are looked for."""
     text = octets.decode("utf-8", "replace")
-    kept, removed = find_new(text)
+    found = find_new(text)
+    kept = found.text
     at, pieces = 0, []
-    for one in removed:
+    for one in found.removed:
         assert at <= one.start < one.end <= len(text)
         pieces.append(text[at : one.start])
         at = one.end
