@@ -14,6 +14,7 @@ from lxml import etree
 from postroom.inbound.clean import clean_line, clean_text
 from postroom.inbound.defects import Defect
 from postroom.inbound.hiding import Colours, HiddenText, find_hiding
+from postroom.inbound.htmltags import thinned
 
 
 # What takes about a second: of a message, not of each of its parts.
@@ -102,7 +103,7 @@ def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
         encoding="utf-8",
     )
     try:
-        root = etree.fromstring(cut.encode(), parser)
+        root = etree.fromstring(thinned(cut, defects).encode(), parser)
     except etree.LxmlError:
         root = None
     if any(

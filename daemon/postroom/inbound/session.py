@@ -170,8 +170,8 @@ class Session(SMTP):
             raise _Over
         if len(line) > self._limits.command_bytes:
             return Reply.COMMAND_LONG
-        if not line.endswith(b"\r\n"):
-            self._house.parts.chronicle.client_refused(self.guest.ip, "bare_lf_command")
+        if not line.endswith(b"\r\n") or b"\r" in line[: -len(b"\r\n")]:
+            self._house.parts.chronicle.client_refused(self.guest.ip, "bare_newline_command")
             return Reply.BARE_LF
         command = self._commands.get(verb)
         if command is None:

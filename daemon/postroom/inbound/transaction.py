@@ -43,7 +43,8 @@ class Transaction:
 
     def greet(self, name: str) -> None:
         """Begin anew, with this name."""
-        self.helo = shown(name, _LONGEST_NAME)
+        seen = "".join(one if one.isprintable() else "?" for one in name[: _LONGEST_NAME + 1])
+        self.helo = shown(seen, _LONGEST_NAME)
         self.forget()
 
     def forget(self) -> None:
