@@ -12,8 +12,10 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import AutomationKind, InMail
+from postroom.core.mailbox import AcceptNew, Require
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
+from postroom.core.refusal import Wanted
 from postroom.core.token import Token, TokenKind, TokenStatus
 from postroom.ports.changes import DoubtJudged, RowsGone
 from postroom.ports.desk import Actor, Verdict
@@ -399,8 +401,27 @@ async def test_a_copy_of_what_is_an_event_already_is_evidence_by_its_own_address
 
 async def test_mail_that_is_not_wanted_is_evidence_all_the_same(office: PostOffice) -> None:
     number = await in_doubt(office)
-    await office.publish(in_mail(BOB, "Buy!"), token_of(number), accepts_new=False)
+    wanted = Wanted(AcceptNew.NONE, Require.DMARC)
+    await office.publish(in_mail(BOB, "Buy!"), token_of(number), wanted=wanted)
     assert (await read(office, number)).state is S.SENT
+
+
+REQUIRED = {
+    "anything": (Require.ANY, AutomationKind.HUMAN, S.SENT),
+    "a token": (Require.TOKEN, AutomationKind.HUMAN, S.UNCERTAIN),
+    "her domain's word": (Require.DMARC, AutomationKind.HUMAN, S.UNCERTAIN),
+    "her domain's word, of persons": (Require.DMARC, AutomationKind.AUTO_REPLY, S.SENT),
+}
+
+
+@pytest.mark.parametrize(("require", "kind", "after"), REQUIRED.values(), ids=REQUIRED.keys())
+async def test_a_message_id_is_nobodys_evidence_in_mail_that_the_mailbox_refuses(
+    office: PostOffice, require: Require, kind: AutomationKind, after: S
+) -> None:
+    number = await in_doubt(office)
+    mail = names((await read(office, number)).message_id, automation=kind)
+    await office.publish(mail, wanted=Wanted(AcceptNew.NONE, require))
+    assert (await read(office, number)).state is after
 
 
 async def test_in_another_mailbox_a_number_is_nobodys(office: PostOffice) -> None:

@@ -27,6 +27,23 @@ class Tls(StrEnum):
     NONE = "none"
 
 
+class AcceptNew(StrEnum):
+    """Which mail that belongs to no conversation begins one: all, none, or that of authenticated senders."""
+
+    ALL = "all"
+    NONE = "none"
+    AUTHENTICATED = "authenticated"
+
+
+class Require(StrEnum):
+    """What a person's mail must have to be accepted."""
+
+    ANY = "any"
+    DKIM = "dkim"
+    DMARC = "dmarc"
+    TOKEN = "token"  # noqa: S105 - a word of the contract
+
+
 class AutoSubmitted(StrEnum):
     """RFC 3834 §5: who wrote the mail."""
 
@@ -124,8 +141,8 @@ class Mailbox:
     """A sender identity. `address` is an addr-spec with an A-label domain; `display_name` may be empty.
 
     `reply_address` and `return_path` are addresses with `{token}` in the local part, their domain in lower case; None =
-    answers come back by headers alone. `accepts_new`: mail that matches no thread begins one. `wants_success`: relays
-    that offer it are asked to report success, too (RFC 3461).
+    answers come back by headers alone. `accept_new` and `require` say which received mail is accepted (core.refusal). `wants_success`:
+    relays that offer it are asked to report success, too (RFC 3461).
     """
 
     id: str
@@ -146,5 +163,6 @@ class Mailbox:
     auto_submitted: AutoSubmitted = AutoSubmitted.AUTO_GENERATED
     reply_address: str | None = None
     return_path: str | None = None
-    accepts_new: bool = True
+    accept_new: AcceptNew = AcceptNew.AUTHENTICATED
+    require: Require = Require.ANY
     wants_success: bool = False

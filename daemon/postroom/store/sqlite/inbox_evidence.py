@@ -9,8 +9,11 @@
 What it does to them is `core.doubt`'s part. A mail that is an event already says it again: its copy may have come by
 another address.
 
-Known limits: From is not verified here; who knows a Message-ID and its recipient may settle a doubt, and no more than
-that. In a conversation others have the Message-ID, too, and an answer to one of them carries it on.
+Message-IDs count only in mail that the mailbox's `require` lets through without a token: what it refuses is nobody's.
+
+Known limits: with `require = "any"` From need not be verified; who knows a Message-ID and its recipient may settle a
+doubt, and no more than that. In a conversation others have the Message-ID, too, and an answer to one of them carries
+it on.
 """
 
 import sqlite3
@@ -86,11 +89,24 @@ def _find_evidence(conn: sqlite3.Connection, publication: Publication) -> dict[i
                 ReasonCode.EVIDENCE_REPLY_TOKEN if is_reply else ReasonCode.EVIDENCE_RETURN_PATH
             )
             found.setdefault(own.number, reason)
-    for message_id, address in _find_named(publication.mail):
+    for message_id, address in _find_named(publication.mail) if _is_wanted(publication) else ():
         for own in find_sent_as(conn, publication.mailbox_id, message_id):
             if own.is_recipient(address):
                 found.setdefault(own.number, ReasonCode.EVIDENCE_MESSAGE_ID)
     return found
+
+
+def _is_wanted(publication: Publication) -> bool:
+    """Whether the mailbox takes the mail for its sender's without a token."""
+    return (
+        publication.wanted.find_refusal(
+            publication.authentication,
+            publication.mail.automation,
+            has_token=False,
+            is_known=True,
+        )
+        is None
+    )
 
 
 def _find_named(mail: InMail) -> list[tuple[str, str]]:

@@ -1,6 +1,14 @@
--- What settles doubt: evidence that came while an answer is awaited, and what policies look for by themselves.
-ALTER TABLE delivery ADD COLUMN evidence TEXT;  -- of the attempt under way: the reason code that it gives if no answer comes
-ALTER TABLE delivery ADD COLUMN no_resend TEXT; -- why its mailbox's policy left it in doubt when it was due; NULL = it did not
-CREATE INDEX delivery_doubt ON delivery (mailbox_id, settled_at, number) WHERE state = 'uncertain';
-CREATE INDEX delivery_resend ON delivery (mailbox_id, settled_at, number)
-    WHERE state = 'uncertain' AND resends = 0 AND doubts = 0 AND no_resend IS NULL;
+-- Judging what comes in: who is known to a mailbox, and which relay handed a message over.
+
+CREATE TABLE known_sender (                 -- people whose mail was accepted
+    mailbox_id   TEXT NOT NULL,
+    address_hash BLOB NOT NULL,             -- SHA-256 of the folded address
+    last_at      INTEGER NOT NULL,
+    PRIMARY KEY (mailbox_id, address_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX known_sender_age ON known_sender (last_at);
+
+-- Whom a mailbox wrote to, also where retention took the delivery.
+CREATE INDEX delivery_tombstone_recipient ON delivery_tombstone (recipient_hash, mailbox_id);
+
+ALTER TABLE received ADD COLUMN relay_ip TEXT;  -- a trusted relay that handed on client_ip and helo; NULL: they are the peer's own
