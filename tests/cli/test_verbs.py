@@ -50,6 +50,7 @@ VERBS = [
     ("events-release", ["events", "release", "lse_1", "--fence", "3", "--delay", "60"], 0),
     ("events-retry", ["events", "retry", "evt_1"], 0),
     ("thread", ["thread", "thr_1"], 0),
+    ("thread-resume", ["thread", "thr_1", "--resume"], 0),
     ("mailboxes", ["mailboxes"], 0),
     ("mailboxes-check", ["mailboxes", "check", "support"], 69),
     ("mailboxes-pause", ["mailboxes", "pause", "support", "--reason", "moving"], 0),

@@ -13,7 +13,7 @@ from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
 from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
-from postroom.ports.changes import Change, MailboxPaused
+from postroom.ports.changes import Change, MailboxPaused, ThreadFreed, ThreadHeld
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 from postroom.ports.outbox import Intake
@@ -74,13 +74,19 @@ class LoopAccount:
         self._chronicle.store_refused(error)
 
     def committed(self, changes: Sequence[Change]) -> None:
-        """Tell what people did to mailboxes (ports.changes.Observer)."""
+        """Tell what people did to mailboxes, and of loops (ports.changes.Observer)."""
         for change in changes:
-            if isinstance(change, MailboxPaused):
-                if change.is_paused:
+            match change:
+                case MailboxPaused(is_paused=True):
                     self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
-                else:
+                case MailboxPaused():
                     self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
+                case ThreadHeld():
+                    self._chronicle.thread_held(change)
+                case ThreadFreed():
+                    self._chronicle.thread_freed(change)
+                case _:
+                    pass
 
 
 class ToldIntake:

@@ -28,7 +28,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the store adds: its thread as it is shown, what it answers, where its raw bytes are."""
+    """What the store adds: its thread as it is shown, what it answers, what it `found` beside the mail's evidence."""
 
     seq: int
     thread: dict[str, object]
@@ -37,6 +37,7 @@ class Shown:
     told: Told | None
     is_accepted: bool
     same_as: int | None
+    found: tuple[str, ...] = ()
 
 
 def prepare(publication: Publication) -> Prepared:
@@ -60,7 +61,7 @@ def event_data(prepared: Prepared, shown: Shown) -> str:
         },
         "message": msgspec.Raw(prepared.message),
         "authentication": {"reply_token": _reply_token(publication.tokens)},
-        "automation": {"kind": shown.kind, "evidence": mail.evidence},
+        "automation": {"kind": shown.kind, "evidence": [*shown.found, *mail.evidence]},
         "delivery_report": None if shown.told is None else _report(shown.told, mail),
         "raw_ref": f"/v1/events/{encode_id(Kind.EVENT, shown.seq)}/raw",
     }

@@ -9,18 +9,19 @@ what was received and is an event already is not looked at again.
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 from postroom.core.delivery import Feedback
 from postroom.core.eventtypes import EventType, type_of_mail
 from postroom.core.inmail import AutomationKind, Report
-from postroom.core.instant import micros
+from postroom.core.instant import Instant, format_instant, micros
 from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.ports.arriving import Doubled, Published, PublishResult
-from postroom.ports.changes import EventPublished
+from postroom.ports.changes import Change, EventPublished
+from postroom.store.sqlite.holds import Person, free_by_person, held_since, hold
 from postroom.store.sqlite.inbox_event import Prepared, Shown, event_data, widened
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
@@ -29,6 +30,7 @@ from postroom.store.sqlite.inbox_report import Told, raise_feedback, read_told
 from postroom.store.sqlite.log import NewEvent, append, next_seq, thread_picture
 from postroom.store.sqlite.staged import name_attachment
 from postroom.store.sqlite.unit import UnitResult
+from postroom.store.sqlite.velocity import Heard, Loop, find_loop
 
 
 DEDUPE_FOR: Final = timedelta(days=7)
@@ -42,6 +44,8 @@ _NOTE_COPY: Final = """
     WHERE created_at < ?"""
 _DATA: Final = "SELECT data FROM event WHERE seq = ?"
 _WIDEN: Final = "UPDATE event SET data = ? WHERE seq = ?"
+
+_OWN_ID: Final = "own-message-id"
 
 _NEW_THREAD: Final = "INSERT INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
 _THREAD: Final = """
@@ -88,12 +92,30 @@ class Publishing:
             self._widen(conn, seq)
             return UnitResult(Doubled(seq))
         self._name_files(conn)
-        told = self._write(conn, parts, next(iter(copies.values()), None))
+        loop = None if copies else self._find_loop(conn, parts)
+        if loop is not None:
+            parts = [_looped(part, loop) for part in parts]
+        told, freed = self._write(conn, parts, next(iter(copies.values()), None))
         if not copies:
             self._remember(conn, parts[0].kind, told[0].thread_number)
         first, sign = told[0], parts[0].target.sign
         published = Published(first.seq, first.thread_number, first.type, sign)
-        return UnitResult(published, told)
+        held = () if loop is None else hold(conn, loop)
+        return UnitResult(published, (*told, *freed, *held))
+
+    def _find_loop(self, conn: sqlite3.Connection, parts: list["_Part"]) -> Loop | None:
+        """The loop that this mail makes, if it is the one too many; counted once, however many events it is."""
+        one, first = self.prepared.publication, parts[0]
+        sender = one.mail.sender
+        heard = Heard(
+            mailbox_id=one.mailbox_id,
+            thread=self.thread if first.target.thread is None else first.target.thread,
+            sender="" if sender is None or one.mail.is_sender_ambiguous else sender.address,
+            kind=first.kind,
+            at=one.received.arrival.at,
+            event=next_seq(conn),
+        )
+        return find_loop(conn, heard)
 
     def _find_copies(self, conn: sqlite3.Connection) -> dict[int | None, int]:
         """The events that this mail is already, by thread, the first one first."""
@@ -115,7 +137,8 @@ class Publishing:
         if not targets and own:
             targets = [Target(own[0].thread, MatchedBy.REFERENCES, Confidence.STRONG, own[0])]
         targets = targets or [find_by_signs(conn, one)]
-        return [_Part(target, kind, None) for target in targets]
+        found = (_OWN_ID,) if own else ()
+        return [_Part(target, kind, None, found) for target in targets]
 
     def _report_parts(
         self, conn: sqlite3.Connection, report: Report, proven: tuple[Target, ...]
@@ -131,28 +154,42 @@ class Publishing:
 
     def _write(
         self, conn: sqlite3.Connection, parts: list["_Part"], same_as: int | None
-    ) -> tuple[EventPublished, ...]:
+    ) -> tuple[tuple[EventPublished, ...], tuple[Change, ...]]:
         written: list[EventPublished] = []
+        freed: list[Change] = []
         for part in parts:
-            event = self._write_one(conn, part, same_as)
+            event, changes = self._write_one(conn, part, same_as)
             written.append(event)
+            freed += changes
             if part.told is None and same_as is None:
                 same_as = event.seq
-        return tuple(written)
+        return tuple(written), tuple(freed)
 
     def _write_one(
         self, conn: sqlite3.Connection, part: "_Part", same_as: int | None
-    ) -> EventPublished:
+    ) -> tuple[EventPublished, tuple[Change, ...]]:
         one = self.prepared.publication
         thread = self._thread(conn, part)
         is_accepted = part.target.thread is not None or one.accepts_new
+        freed: tuple[Change, ...] = ()
+        if part.kind is AutomationKind.HUMAN and is_accepted:
+            sender = "" if one.mail.sender is None else one.mail.sender.address
+            freed = free_by_person(
+                conn, Person(one.mailbox_id, thread["number"], sender, one.received.arrival.at)
+            )
+        match: dict[str, Any] = {
+            "matched_by": part.target.sign,
+            "confidence": part.target.confidence,
+        }
         shown = Shown(
             seq=next_seq(conn),
-            thread=thread_picture(
-                *tuple(thread), matched_by=part.target.sign, confidence=part.target.confidence
-            ),
+            thread={
+                **thread_picture(*tuple(thread), **match),
+                **self._held(conn, part, thread["number"]),
+            },
             target=part.target,
             kind=part.kind,
+            found=part.found,
             told=part.told,
             is_accepted=is_accepted,
             same_as=same_as,
@@ -172,7 +209,15 @@ class Publishing:
         copy = (one.mailbox_id, digest, thread["number"], told.seq, one.at)
         conn.execute(_NOTE_COPY, (*copy, stale))
         self._raise_feedback(conn, part)
-        return told
+        return told, freed
+
+    def _held(self, conn: sqlite3.Connection, part: "_Part", thread: int) -> dict[str, object]:
+        """That the thread is held, where a loop was found in it, now or before."""
+        if part.loop is not None and part.loop.thread == thread:
+            at: Instant | None = part.loop.at
+        else:
+            at = held_since(conn, self.prepared.publication.mailbox_id, thread)
+        return {} if at is None else {"held": True, "held_at": format_instant(at)}
 
     def _thread(self, conn: sqlite3.Connection, part: "_Part") -> sqlite3.Row:
         """The thread of a part as it stands with this mail in it."""
@@ -223,14 +268,23 @@ class Publishing:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One event of a mail: where it goes, who wrote it, what it says of a delivery if it is a report."""
+    """One event of a mail: where it goes, who wrote it, what it says of a delivery.
+
+    `found` is evidence that only the store has; `loop` is the one that the mail makes.
+    """
 
     target: Target
     kind: AutomationKind
     told: Told | None
+    found: tuple[str, ...] = ()
+    loop: Loop | None = None
 
     @property
     def type(self) -> EventType:
         if self.told is not None and self.told.fact is not None:
             return self.told.fact.type
         return type_of_mail(self.kind, is_known=self.target.thread is not None)
+
+
+def _looped(part: _Part, loop: Loop) -> _Part:
+    return replace(part, kind=AutomationKind.LOOP, found=(loop.evidence, *part.found), loop=loop)
