@@ -13,6 +13,7 @@ from typing import Final
 from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
 from postroom.core.message import DELIVERY_HEADER
 from postroom.inbound.automation import Signs, judge
+from postroom.inbound.awaytext import look_again
 from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
@@ -55,13 +56,15 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
     new_text, removed = find_new(text)
+    mail = replace(mail, new_text=new_text, removed=removed)
+    automation, evidence = look_again(mail, parts.head)
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
         text=text,
         text_file=text_file,
-        new_text=new_text,
-        removed=removed,
+        automation=automation,
+        evidence=evidence,
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
