@@ -517,3 +517,50 @@ async def test_a_copy_is_counted_once(tmp_path: Path) -> None:
         for _ in range(20):
             await at.office.doubled(mail, at=at.now)
         assert at.changes(ThreadHeld) == []
+
+
+async def test_what_two_loops_hold_waits_for_the_end_of_both(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        thread = await loop_in_thread(at)
+        later = (await at.write(thread=thread)).deliveries[0].number
+        for _ in range(6):
+            await at.hear()
+        assert [one.evidence for one in at.changes(ThreadHeld)] == [
+            "velocity_thread",
+            "velocity_address",
+        ]
+        await at.hear(ALICE, K.HUMAN, thread=thread)
+        assert await at.state(later) == HELD
+        await at.hear("ann@desk.example", K.HUMAN)
+        assert await at.state(later) == HELD
+        await at.hear(ROBOT, K.HUMAN)
+        assert await at.state(later) == WAITS
+
+
+async def test_a_loop_in_a_thread_does_not_count_against_the_peers_others(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await loop_in_thread(at)
+        for _ in range(5):
+            event = await at.hear()
+            assert event["automation"]["kind"] == "auto_reply"
+
+
+async def test_after_an_end_by_hand_a_peer_is_counted_anew(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.send()
+        for _ in range(6):
+            event = await at.hear()
+        assert event["automation"]["evidence"] == ["velocity_address"]
+        await at.outbox.admin.resume_thread(thread_of(event), ANN, at.now)
+        kinds = [(await at.hear())["automation"]["kind"] for _ in range(6)]
+        assert kinds == ["auto_reply"] * 5 + ["loop"]
+
+
+async def test_notices_of_one_subject_in_a_thread_without_us_are_no_loop(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        for number in range(20):
+            mail = in_mail("alerts@monitor.example", "Re: disk", automation=K.AUTO_REPLY,
+                           message_id=f"<{number}@monitor.example>", in_reply_to=("<0@monitor.example>",), text=str(number))  # fmt: skip
+            event = await at.office.published(mail, at=at.now)
+            assert event["automation"]["kind"] == "auto_reply"
+        assert event["thread"]["matched_by"] == "in_reply_to"
