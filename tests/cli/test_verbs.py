@@ -81,6 +81,25 @@ def test_a_verb_prints_for_people(
     assert printed == golden.read_text("utf-8")
 
 
+def test_explain_says_that_a_loop_holds_and_what_frees_it(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = {
+        "name": "hold",
+        "verdict": "blocked",
+        "value": "held: loop in thr_1",
+        "threshold": "not held",
+        "until_at": None,
+    }
+    said = {"delivery_id": "dlv_3", "state": "held", "blocked_by": "hold", "earliest_at": None}
+    daemon.on("GET /v1/deliveries/dlv_3/explain", {**said, "gates": [gate]})
+    assert main(["explain", "dlv_3"]) == 0
+    printed = capsys.readouterr()
+    assert "held: loop in thr_1" in printed.out
+    assert "postroom thread ID --resume" in printed.out
+    assert "Machines answer each other there" in printed.err
+
+
 def test_a_job_shows_what_was_heard_of_its_deliveries(
     daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
 ) -> None:

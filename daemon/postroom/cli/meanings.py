@@ -103,7 +103,7 @@ def meaning_of(reason_code: object) -> Explanation | None:
 
 def tell_reasons(rows: Iterable[Json]) -> None:
     """Say what the reasons in a table mean and what to do about each, once."""
-    codes = dict.fromkeys(str(row.get("reason_code")) for row in rows)
+    codes = dict.fromkeys(str(row.get("reason_code")).partition(" ")[0] for row in rows)
     known = {code: _MEANINGS[code] for code in codes if code in _MEANINGS}
     width = max(map(len, known), default=0)
     for code, meaning in known.items():

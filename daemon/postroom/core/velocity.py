@@ -56,8 +56,10 @@ QUIET: Final = timedelta(minutes=10)
 
 def is_too_much(bounds: Sequence[Bound], times: Sequence[Instant], now: Instant) -> bool:
     """Whether one of the bounds is exceeded by what happened at these times."""
+    latest = sorted(times, reverse=True)
     return any(
-        sum(at > now - micros(bound.within) for at in times) > bound.most for bound in bounds
+        len(latest) > bound.most and latest[bound.most] > now - micros(bound.within)
+        for bound in bounds
     )
 
 
