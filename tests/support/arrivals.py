@@ -13,6 +13,7 @@ from postroom.core.inmail import (
     Person,
     Report,
     ReportedRecipient,
+    TextConfidence,
 )
 from postroom.core.instant import Instant
 from postroom.core.token import Token, TokenKind, TokenStatus
@@ -66,6 +67,8 @@ def in_mail(sender: str | None = ALICE, subject: str = "Re: Report", **more: Any
         forwarded_for=(),
         header_recipients=(),
         dedupe="",
+        text_confidence=TextConfidence.HIGH,
+        is_forward=False,
     )
     mail = replace(mail, **more)
     return replace(mail, dedupe=mail.dedupe or hashlib.sha256(repr(mail).encode()).hexdigest())

@@ -31,7 +31,15 @@ class RemovedWhy(StrEnum):
 
     QUOTE = "quote"
     SIGNATURE = "signature"
-    HEADER = "header"
+    FORWARD = "forward"
+    BANNER = "banner"
+
+
+class TextConfidence(StrEnum):
+    """Whether what is new is told apart by marks that programs set, or is doubtful."""
+
+    HIGH = "high"
+    LOW = "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,8 @@ class InMail:
     """The whole of it.
 
     Ids have their brackets and stand in the order of the header. `text` is the text, at most 256 KiB of UTF-8; where it
-    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges. The HTML as it came is a
+    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`:
+    a message of somebody else is handed on in it. The HTML as it came is a
     file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
     Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
     come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
@@ -120,3 +129,5 @@ class InMail:
     forwarded_for: tuple[str, ...]
     header_recipients: tuple[str, ...]
     dedupe: str
+    text_confidence: TextConfidence
+    is_forward: bool

@@ -24,9 +24,10 @@ _COMPARED_MOST: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The text, the HTML as it came ('' = none), and the parts that are files."""
+    """The text, whether it was HTML, the HTML as it came ('' = none), and the parts that are files."""
 
     text: str
+    is_page: bool
     html: str
     files: tuple[Part, ...]
 
@@ -46,7 +47,8 @@ def read_body(raw: bytes, leaves: Sequence[Part], defects: set[Defect]) -> Body:
     pieces = [_decoded(raw, part, defects) for part in shown]
     files = tuple(part for part in leaves if part not in shown)
     html = "\n".join(one.content for one in pieces if one.is_html)
-    return Body(_joined(pieces, defects), html, files)
+    has_plain = any(not one.is_html and one.content.strip() for one in pieces)
+    return Body(_joined(pieces, defects), not has_plain, html, files)
 
 
 def _is_shown(part: Part) -> bool:

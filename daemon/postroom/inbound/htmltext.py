@@ -63,9 +63,21 @@ _HIDING: Final = re.compile(
     r"|(?:font-size|max-height|opacity)\s*:\s*0*\.?0*(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
     re.IGNORECASE,
 )
+# Classes and ids by which mail programs mark what they quote.
 _QUOTES: Final = frozenset(
-    {"gmail_quote", "yahoo_quoted", "protonmail_quote", "moz-cite", "tutanota_quote"}
+    {
+        "gmail_quote",
+        "gmail_quote_container",
+        "yahoo_quoted",
+        "protonmail_quote",
+        "moz-cite",
+        "tutanota_quote",
+    }
+    | {"zmail_extra", "ntes-mailmaster-quote", "isReplyContent"}
 )
+_RULED: Final = re.compile(r"border-left\s*:|border-left-(?:width|style)\s*:", re.IGNORECASE)
+# libxml2 takes it for a tag, and the address would be gone.
+_ADDRESS_TAG: Final = re.compile(r"<((?:mailto:)?[\w.+=\-]{1,64}@[\w.\-]{1,255})>")
 _WHITE: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 
@@ -83,6 +95,7 @@ def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
         defects.add(Defect.HTML_CUT)
     cut = clean_text(html[: room.characters])
     room.characters -= len(cut)
+    cut = _ADDRESS_TAG.sub(r"&lt;\1&gt;", cut)
     parser = etree.HTMLParser(
         recover=True,
         huge_tree=False,
@@ -177,20 +190,23 @@ def _is_hidden(element: etree._Element) -> bool:
 
 def _is_quote(element: etree._Element, tag: str, depth: int) -> bool:
     """Whether a mail program marked this as another's words. (A blockquote alone may be the writer's own.)"""
-    classes = frozenset(element.get("class", "").split())
-    if tag == "blockquote":
-        return (
-            bool(depth)
-            or element.get("type") == "cite"
-            or bool(classes & _QUOTES)
-            or _is_in_quote(element)
-        )
-    return "yahoo_quoted" in classes
-
-
-def _is_in_quote(element: etree._Element) -> bool:
+    if tag != "blockquote":
+        # These two have the header inside.
+        classes = element.get("class", "").split()
+        return "yahoo_quoted" in classes or (tag == "div" and element.get("name") == "quote")
     parent = element.getparent()
-    return parent is not None and bool(frozenset(parent.get("class", "").split()) & _QUOTES)
+    return (
+        bool(depth)
+        or element.get("type") == "cite"
+        or "cite" in element.attrib
+        or bool(_marks(element) & _QUOTES)
+        or _RULED.search(element.get("style", "")) is not None
+        or (parent is not None and bool(_marks(parent) & _QUOTES))
+    )
+
+
+def _marks(element: etree._Element) -> frozenset[str]:
+    return frozenset([*element.get("class", "").split(), element.get("id", "")])
 
 
 class _Writer:

@@ -10,8 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from postroom.core.inmail import AutomationKind, InAttachment, InMail, Parse, Person, Report
+from postroom.core.inmail import (
+    AutomationKind,
+    InAttachment,
+    InMail,
+    Parse,
+    Person,
+    Report,
+    TextConfidence,
+)
 from postroom.core.message import DELIVERY_HEADER
+from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import Signs, judge
 from postroom.inbound.awaytext import look_again
 from postroom.inbound.bodytext import read_body
@@ -55,8 +64,13 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
-    new_text, removed = find_new(text)
-    mail = replace(mail, new_text=new_text, removed=removed)
+    new = find_new(
+        text,
+        is_page=body.is_page,
+        is_forwarding=forwards_something(mail.subject),
+        is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
+    )
+    mail = replace(mail, new_text=new.text, removed=new.removed)
     automation, evidence = look_again(mail, parts.head)
     return replace(
         mail,
@@ -70,6 +84,8 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         defects=tuple(sorted(defects)),
         report=report,
         dedupe=digest(parts.head, raw[parts.body :]),
+        text_confidence=new.confidence,
+        is_forward=new.is_forward,
     )
 
 
@@ -131,6 +147,8 @@ def describe(
         forwarded_for=forwarded_for,
         header_recipients=header_recipients,
         dedupe="",
+        text_confidence=TextConfidence.LOW,
+        is_forward=False,
     )
 
 

@@ -98,6 +98,8 @@ def _message(publication: Publication) -> dict[str, object]:
         "date": mail.date,
         "text": mail.text,
         "new_text": mail.new_text,
+        "new_text_confidence": mail.text_confidence,
+        "is_forward": mail.is_forward,
         "removed": [{"from": one.start, "to": one.end, "why": one.why} for one in mail.removed],
         "truncated": publication.text_ref is not None,
         "text_ref": _ref(publication.text_ref),
