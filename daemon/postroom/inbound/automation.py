@@ -60,7 +60,7 @@ _AUTO_FIELDS: Final = (
     "x-voicemessageduration",
     "x-faxnumberofpages",
 )
-# Amazon SES writes one into every mail, a person's too.
+# Amazon SES writes one into every mail, a person's answer too.
 _FEEDBACK_ID: Final = "feedback-id"
 _OF_ALL: Final = b":AmazonSES"
 # What this field asks for is asked by a machine; to keep receipts away (DR, RN, NRN) is a person's choice, too.
@@ -154,7 +154,8 @@ def _lists(signs: Signs) -> Iterator[str]:
 def _bulk(signs: Signs) -> Iterator[str]:
     yield from (name for name in _BULK_FIELDS if _is_set(signs.head, name))
     said = signs.head.first(_FEEDBACK_ID)
-    if said is not None and not said.strip().endswith(_OF_ALL):
+    is_answer = signs.head.first("in-reply-to") is not None
+    if said is not None and not (is_answer and said.strip().endswith(_OF_ALL)):
         yield _FEEDBACK_ID
     if _precedence(signs) & {"bulk", "junk"}:
         yield "precedence"
