@@ -12,7 +12,9 @@ from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.ids import Kind, decode_id
 from postroom.core.inmail import AutomationKind
 from postroom.core.instant import MINUTE, SECOND, Instant
+from postroom.core.mailbox import AcceptNew
 from postroom.core.reason import ReasonCode
+from postroom.core.refusal import Wanted
 from postroom.ports.accepting import Accepted
 from postroom.ports.changes import StateMoved, ThreadFreed, ThreadHeld
 from postroom.ports.desk import Actor
@@ -318,7 +320,7 @@ async def test_a_persons_mail_from_there_frees_the_domain(tmp_path: Path) -> Non
             await at.hear(f"ticket-{number}@desk.example")
         later = (await at.write("ann@desk.example")).deliveries[0].number
         assert await at.state(later) == HELD
-        await at.hear("bob@desk.example", K.HUMAN, accepts_new=False)
+        await at.hear("bob@desk.example", K.HUMAN, wanted=Wanted(AcceptNew.NONE))
         assert await at.state(later) == HELD
         await at.hear("bob@elsewhere.example", K.HUMAN)
         assert await at.state(later) == HELD

@@ -3,7 +3,7 @@
 Everything in it is a stranger's: bounded, without control characters, surrogates or bidi overrides in one-line values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -91,6 +91,29 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """So many characters, and in which places or by which means: short constant words."""
+
+    characters: int = 0
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSigns:
+    """What a reader of the text should know of it (docs/trust.md, signals): facts, each harmless by itself.
+
+    `fields`: names of the header fields that are there and were used, in lower case. `name_address`: an address in
+    the display name that is not the one in From.
+    """
+
+    fields: tuple[str, ...] = ()
+    name_address: str | None = None
+    hidden: Counted = Counted()
+    invisible: Counted = Counted()
+    bidi: Counted = Counted()
+
+
+@dataclass(frozen=True, slots=True)
 class InMail:
     """The whole of it.
 
@@ -131,3 +154,4 @@ class InMail:
     dedupe: str
     text_confidence: TextConfidence
     is_forward: bool
+    signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)

@@ -12,10 +12,12 @@ from typing import Final
 
 from postroom.core.inmail import (
     AutomationKind,
+    Counted,
     InAttachment,
     InMail,
     Parse,
     Person,
+    ReaderSigns,
     Report,
     TextConfidence,
 )
@@ -28,13 +30,14 @@ from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
 from postroom.inbound.defects import LIMITING, Defect
 from postroom.inbound.encodedwords import decode_field
-from postroom.inbound.files import keep, keep_part
+from postroom.inbound.files import keep, keep_part, written_name
 from postroom.inbound.head import Head, read_head
 from postroom.inbound.messageids import find_id, read_ids
 from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
 from postroom.inbound.reports import DELIVERY_MOST, READ_TYPES, is_receipt, is_report, read_report
+from postroom.inbound.signs import read_signs
 from postroom.inbound.transfer import read_content
 
 
@@ -86,6 +89,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         dedupe=digest(parts.head, raw[parts.body :]),
         text_confidence=new.confidence,
         is_forward=new.is_forward,
+        signs=_signs(
+            parts.head,
+            mail.sender,
+            {"text": text, "filename": "\n".join(written_name(one) for one in files)},
+            body.hidden,
+        ),
     )
 
 
@@ -149,6 +158,7 @@ def describe(
         dedupe="",
         text_confidence=TextConfidence.LOW,
         is_forward=False,
+        signs=_signs(head, sender, {}, Counted()),
     )
 
 
@@ -170,6 +180,14 @@ def identity(head: Head) -> bytes:
     """The part of the header that goes into the digest."""
     values = [b" ".join((head.first(name) or b"").split()) for name in _IDENTITY]
     return b"\0".join([*values, b""])
+
+
+def _signs(
+    head: Head, sender: Person | None, places: dict[str, str], hidden: Counted
+) -> ReaderSigns:
+    """The signs of these places, and of what the header shows."""
+    shown = {name: decode_field(head.first(name) or b"", set()) for name in ("subject", "from")}
+    return read_signs(head, sender, {**shown, **places}, hidden)
 
 
 def _bounded(text: str, directory: Path) -> tuple[str, InAttachment | None]:

@@ -188,6 +188,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "thread_id",
         "type",
         "matched_by",
+        "refused_by",
     ),
     LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
     LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
