@@ -9,8 +9,9 @@ from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
 from postroom.core.condition import Standing
-from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
 from postroom.core.doubt import Outlook, no_resend, outlook
+from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant, later
 from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
@@ -81,7 +82,7 @@ class LoopView:
         if not findings:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
-        gates = tuple(_report(finding, standing) for finding in findings)
+        gates = tuple(_report(finding, standing, delivery) for finding in findings)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
@@ -223,8 +224,16 @@ def _on_uncertain(policy: DoubtPolicy, found: Outlook) -> str:
     return f"{found.kind} after {policy.after.total_seconds():g} s"
 
 
-def _report(finding: Finding, standing: Standing | None) -> GateReport:
-    """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway."""
+def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecord) -> GateReport:
+    """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway.
+
+    `hold` says why the delivery is held, and a loop also where it was found.
+    """
+    if finding.gate == "hold" and delivery.hold_reason is not None:
+        thread = encode_id(Kind.THREAD, delivery.thread_number)
+        where = f" in {thread}" if delivery.hold_reason is HoldReason.LOOP else ""
+        value = f"held: {delivery.hold_reason}{where}"
+        return GateReport(finding.gate, GateVerdict.BLOCKED, value, finding.threshold, None)
     if finding.gate == "precondition" and finding.is_passed and standing is not None:
         is_open = standing.is_true and standing.pending_since is None
         verdict = GateVerdict.PASSED if is_open else GateVerdict.BLOCKED

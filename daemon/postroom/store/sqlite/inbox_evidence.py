@@ -17,7 +17,7 @@ it on.
 """
 
 import sqlite3
-from typing import Final
+from typing import Final, TypeVar
 
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.doubt import Bearing, bearing
@@ -31,7 +31,10 @@ from postroom.ports.changes import Change, DoubtJudged
 from postroom.store.sqlite.doubt_steps import call_sent
 from postroom.store.sqlite.inbox_own import find_own, find_sent_as
 from postroom.store.sqlite.transition import Step, record
+from postroom.store.sqlite.unit import UnitResult
 
+
+T = TypeVar("T")
 
 BY: Final = "evidence"
 
@@ -41,12 +44,14 @@ _STANDING: Final = (
 _KEEP: Final = "UPDATE delivery SET evidence = coalesce(evidence, ?) WHERE number = ?"
 
 
-def settle_by_evidence(conn: sqlite3.Connection, publication: Publication) -> tuple[Change, ...]:
-    """Settle, or keep for the end of the attempt, what the message proves; what changed by it."""
-    changes: list[Change] = []
+def with_evidence(
+    conn: sqlite3.Connection, publication: Publication, result: UnitResult[T]
+) -> UnitResult[T]:
+    """The result of publishing, after what the message proves is settled, or kept for the end of the attempt."""
+    changes: list[Change] = [*result.changes]
     for number, reason in _find_evidence(conn, publication).items():
         changes += _bear(conn, number, reason, publication.at)
-    return tuple(changes)
+    return UnitResult(result.value, tuple(changes))
 
 
 def settled_by_evidence(
