@@ -84,8 +84,15 @@ def read(fn: Callable[[sqlite3.Connection], T], conn: sqlite3.Connection) -> T:
 
 
 def checkpoint(conn: sqlite3.Connection) -> None:
-    """Copy the WAL into the file and cut it to nothing, as far as readers allow."""
-    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    """Copy the WAL into the file and cut it to nothing, as far as readers allow.
+
+    Not a moment is waited for a reader: one that makes a copy reads for long, and the writer stands meanwhile.
+    """
+    conn.execute("PRAGMA busy_timeout = 0")
+    try:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {round(_BUSY_S * 1000)}")
 
 
 def ask(conn: sqlite3.Connection) -> None:

@@ -4,21 +4,19 @@ A file that is not ours, or of a later version, is refused and not touched. Befo
 is laid beside it; the copy says of itself that it is one, so that whoever starts from it is told what to look at.
 """
 
-import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from postroom.ports.errors import StateRefused
+from postroom.store.sqlite.copying import copy_into
 from postroom.store.sqlite.state_dir import sync_directory
 
 
 APPLICATION_ID: Final = 0x506F_7374  # "Post"
 _OLDEST_SQLITE: Final = (3, 37, 0)  # STRICT tables
-_MARK_COPY: Final = "UPDATE instance SET is_backup = 1"
 
 
 def shipped() -> tuple[str, ...]:
@@ -73,11 +71,6 @@ def migrate(
 
 def _copy(conn: sqlite3.Connection, copy: Path) -> None:
     draft = copy.with_name(copy.name + ".part")
-    draft.unlink(missing_ok=True)
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    conn.execute("VACUUM INTO ?", (str(draft),))
-    with closing(sqlite3.connect(draft, isolation_level=None)) as copied:
-        copied.execute("PRAGMA synchronous = EXTRA")
-        copied.execute(_MARK_COPY)
+    copy_into(conn, draft)
     draft.replace(copy)
     sync_directory(copy.parent)
