@@ -26,6 +26,7 @@ DOORS = {
     "aiosmtplib": ("outbound/relay.py",),
     "aiosqlite": ("store/sqlite/database.py",),
     "click": ("cli/",),
+    "dns": ("ops/names.py",),
     "email_validator": ("core/address.py",),
     "lxml": ("inbound/htmltext.py",),
     "msgspec": ("api/", "inbound/wire.py", "store/sqlite/"),

@@ -195,6 +195,19 @@ STATS = {
         }
     },
 }
+HELD = {
+    **DELIVERY,
+    "state": "held",
+    "hold_reason": "restored",
+    "recipient": f"bob@example.com{EVIL}",
+    "attempts": 0,
+}
+HOLDS = {
+    "items": [
+        {"mailbox_id": "support", "hold_reason": "restored", "deliveries": 4},
+        {"mailbox_id": "news", "hold_reason": "a later word", "deliveries": 1},
+    ]
+}
 SUPPRESSION = {
     "mailbox_id": None,
     "address": "gone@example.com",
@@ -223,7 +236,11 @@ def teach(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
-    for act in ("retry", "cancel", "resolve"):
+    daemon.on("POST /v1/deliveries/dlv_3/release", {**DELIVERY, "state": "pending"})
+    daemon.on("GET /v1/deliveries", page(HELD))
+    daemon.on("GET /v1/holds", HOLDS)
+    daemon.on("POST /v1/clock/confirm", {"at": AT, "is_doubted": False})
+    for act in ("release", "retry", "cancel", "resolve"):
         daemon.on(f"POST /v1/deliveries/{act}", {"matched": 4, "done": 4})
     daemon.on("GET /v1/dead-letters", DEAD)
     daemon.on("GET /v1/events", page(EVENT))
