@@ -1,5 +1,6 @@
 """What doctor says of a machine on which one thing is wrong, and that nothing makes it hang or tell a secret."""
 
+import asyncio
 import os
 import shutil
 import socket
@@ -16,15 +17,15 @@ import pytest
 
 from postroom.cli.demo_relay import Relay
 from postroom.core.instant import SECOND, Instant, format_instant
-from postroom.ops.names import Names, NoAnswer, Records
 from postroom.service import doctor_files
 from postroom.service.doctor import Patient, Running, examine
 from postroom.service.findings import Check, Finding, Verdict, fine, run_checks
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite import version as version_module
 from support.inward import free_port
-from support.nameserver import nameserver
+from support.nameserver import name_server
 from support.store_host import NOON, outbox_in
+from support.zone import Zone
 
 
 DAY = 86_400 * SECOND
@@ -325,11 +326,17 @@ def test_a_relay_that_is_away_is_told_while_no_daemon_runs(ward: Ward) -> None:
     assert ward.worst(running=None)["relay"].verdict is Verdict.FAIL
 
 
-ZONE = {
-    ("mx.example.com", "A"): ("192.0.2.1",),
-    ("reply.example.com", "MX"): ("10 mx.example.com.",),
-    ("reply.example.com", "TXT"): ('"other"', '"v=spf1 include:example.net" " ~all"'),
+RECORDS = {
+    "mx.example.com A": ["192.0.2.1"],
+    "reply.example.com MX": ["10 mx.example.com"],
+    "reply.example.com TXT": ["other", "v=spf1 include:example.net ~all"],
 }
+
+
+def zone(**changes: list[str]) -> Zone:
+    """All that mail needs to come here, but for these records (`mx`, `txt`) of the reply domain."""
+    changed = {f"reply.example.com {kind.upper()}": told for kind, told in changes.items()}
+    return Zone({name: told for name, told in {**RECORDS, **changed}.items() if told})
 
 
 @contextmanager
@@ -352,20 +359,25 @@ def greeter(*lines: bytes) -> Iterator[int]:
         thread.join(5)
 
 
+GREETING = (b"220 mx\r\n", b"250 mx\r\n")
+
+
 @pytest.mark.parametrize(
-    ("zone", "lines", "wrong"),
+    ("dns", "lines", "wrong"),
     [
-        (ZONE, (b"220 mx\r\n", b"250 mx\r\n"), {}),
-        ({**ZONE, ("reply.example.com", "MX"): ("10 mail.example.net.",)}, None, {"dns": F}),
-        ({("mx.example.com", "A"): ("192.0.2.1",)}, None, {"dns": F}),
-        ({**ZONE, ("reply.example.com", "TXT"): ('"other"',)}, None, {"dns": W}),
-        ({**ZONE, ("reply.example.com", "MX"): ("SERVFAIL",)}, None, {"dns": W}),
-        (ZONE, (b"HTTP/1.0 400 what\r\n", b"\r\n"), {"listener": F}),
-        (ZONE, (), {"listener": F}),
+        (zone(), GREETING, {}),
+        (zone(mx=["10 mail.example.net"]), GREETING, {"dns": F}),
+        (zone(mx=[]), GREETING, {"dns": F}),
+        (Zone({}), GREETING, {"dns": F}),
+        (zone(txt=["other"]), GREETING, {"dns": W}),
+        (Zone(RECORDS, failing={"reply.example.com"}), GREETING, {"dns": W}),
+        (zone(), (b"HTTP/1.0 400 what\r\n", b"\r\n"), {"listener": F}),
+        (zone(), (), {"listener": F}),
     ],
     ids=[
         "all there",
         "another MX",
+        "no MX",
         "no such name",
         "no SPF",
         "no answer",
@@ -373,46 +385,29 @@ def greeter(*lines: bytes) -> Iterator[int]:
         "nobody there",
     ],
 )
-def test_the_way_in_is_looked_at(
-    ward: Ward,
-    zone: dict[tuple[str, str], tuple[str, ...]],
-    lines: tuple[bytes, ...] | None,
-    wrong: dict[str, Verdict],
+async def test_the_way_in_is_looked_at(
+    ward: Ward, dns: Zone, lines: tuple[bytes, ...], wrong: dict[str, Verdict]
 ) -> None:
-    said = (b"220 mx\r\n", b"250 mx\r\n") if lines is None else lines
-    with nameserver(zone) as server, greeter(*said) as port:
-        smtp = port if said else free_port()
-        if not said:
-            socket.create_connection(("127.0.0.1", port)).close()
-        with ward.patient.config.open("a") as file:
-            file.write(LISTENER.format(smtp=smtp))
-        worst = ward.worst(names=Names((server,)))
+    async with name_server(dns) as server:
+        with greeter(*lines) as port:
+            if not lines:
+                socket.create_connection(("127.0.0.1", port)).close()
+            smtp = port if lines else free_port()
+            with ward.patient.config.open("a") as file:
+                file.write(LISTENER.format(smtp=smtp))
+            servers = (("127.0.0.1", server.port),)
+            worst = await asyncio.to_thread(ward.worst, servers=servers)
     assert {name: one.verdict for name, one in worst.items()} == wrong
     assert all(one.fix for one in worst.values())
 
 
-def test_a_listener_of_systemd_is_looked_at_elsewhere(ward: Ward) -> None:
-    with nameserver(ZONE) as server:
+async def test_a_listener_of_systemd_is_looked_at_elsewhere(ward: Ward) -> None:
+    async with name_server(zone()) as server:
         with ward.patient.config.open("a") as file:
             text = LISTENER.format(smtp=25).replace('listen = ["0.0.0.0:25"]\n', "")
             file.write(text)
-        assert [*ward.worst(names=Names((server,)))] == ["listener"]
-
-
-def test_without_a_name_server_that_is_said() -> None:
-    names = Names((("127.0.0.1", free_port()),), patience_s=0.2)
-    assert isinstance(names.find("example.com", "MX"), NoAnswer)
-
-
-def test_records_are_told_as_one_would_write_them() -> None:
-    with nameserver(ZONE) as server:
-        names = Names((server,))
-        assert names.find("reply.example.com", "MX") == Records(("mx.example.com",))
-        assert names.find("reply.example.com", "A") == Records(())
-        assert names.find("nothing.example.com", "A") == Records(())
-        spf = names.find("reply.example.com", "TXT")
-        assert isinstance(spf, Records)
-        assert set(spf.values) == {"other", "v=spf1 include:example.net ~all"}
+        servers = (("127.0.0.1", server.port),)
+        assert [*await asyncio.to_thread(ward.worst, servers=servers)] == ["listener"]
 
 
 def test_a_check_that_never_ends_is_given_up_and_one_that_breaks_costs_no_other() -> None:

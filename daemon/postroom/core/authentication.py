@@ -12,8 +12,9 @@ class Verdict(StrEnum):
     """Whether the domain in From vouches for the message.
 
     `pass`: a valid signature or a permitted server of that very organisation, or a trusted server says so. `fail`: the
-    domain publishes a DMARC policy and nothing fits it. `unverified`: nobody vouches and no policy asks for it.
-    `temperror`: DNS gave no answer in time, so nobody knows. `permerror`: there is no single author to speak of.
+    domain asks for `quarantine` or `reject` and nothing fits, or a trusted server says so. `unverified`: nobody vouches
+    and no policy asks for it. `temperror`: DNS gave no answer in time to what could have made it pass. `permerror`:
+    there is no single author to speak of.
     """
 
     PASS = "pass"  # noqa: S105 - a word of RFC 8601
@@ -51,7 +52,10 @@ class Spf:
 
 @dataclass(frozen=True, slots=True)
 class Dkim:
-    """One signature (RFC 6376). `signed_headers` in lower case, in their order; `why` says what is wrong with it."""
+    """One signature (RFC 6376). `why` says what is wrong with it.
+
+    `signed_headers` in lower case, in their order: a name is in it only where every field of that name is covered.
+    """
 
     result: Outcome
     domain: str | None
@@ -91,7 +95,8 @@ class Authentication:
 
     `decided_by`: what a `pass` rests on: `dkim`, `spf`, or `trusted`. `reply_to_organisation` is that of all addresses in
     Reply-To where they are of one, else None. `forged_results`: Authentication-Results fields that bore a name of ours
-    or of a trusted server without coming from one; they count for nothing.
+    or of a trusted server without coming from one; they count for nothing. `unchecked_signatures`: how many more there
+    were than are looked at.
     """
 
     verdict: Verdict
@@ -104,6 +109,7 @@ class Authentication:
     dmarc: Dmarc
     trusted: tuple[TrustedResult, ...]
     forged_results: int
+    unchecked_signatures: int
 
     @property
     def has_aligned_signature(self) -> bool:

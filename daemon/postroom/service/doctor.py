@@ -10,7 +10,6 @@ from typing import Final
 from postroom.config.loading import find_state_dir, load
 from postroom.config.settings import ApiSettings, Settings
 from postroom.core.instant import Instant
-from postroom.ops.names import Names
 from postroom.ports.errors import ConfigError, SettingProblem
 from postroom.service.doctor_files import (
     look_at_backup,
@@ -23,7 +22,7 @@ from postroom.service.doctor_files import (
     look_at_sqlite,
     look_at_state,
 )
-from postroom.service.doctor_net import Tried, checks_of
+from postroom.service.doctor_net import Servers, Tried, checks_of
 from postroom.service.findings import Check, Finding, fail, fine, run_checks, warn
 
 
@@ -49,7 +48,7 @@ class Patient:
     running: Running | None
     now: Instant
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    names: Names = field(default_factory=Names)
+    servers: Servers = None
 
 
 def examine(patient: Patient) -> tuple[Finding, ...]:
@@ -60,7 +59,7 @@ def examine(patient: Patient) -> tuple[Finding, ...]:
     checks = [*_of_files(patient, environ, settings, state_dir)]
     if settings is not None:
         ask = patient.running.ask if patient.running else None
-        checks += checks_of(settings, patient.names, ask)
+        checks += checks_of(settings, patient.servers, ask)
     return (*told, *run_checks(checks))
 
 

@@ -14,15 +14,19 @@ from postroom.config.settings import Settings
 from postroom.core.listening import ListenAt
 from postroom.core.mailbox import Mailbox
 from postroom.core.words import shown
-from postroom.ops.host import find_host_name
-from postroom.ops.names import Names, NoAnswer, Records
+from postroom.inbound.verify.resolver import DnsResolver
+from postroom.ops.host import SystemClock, find_host_name
 from postroom.outbound.check import check_mailbox
 from postroom.ports.loop import CheckVerdict
+from postroom.ports.resolving import Answer, Found, Kind, Lookup, NoAnswer
 from postroom.service.findings import Check, Finding, fail, fine, warn
 
 
 Tried = Sequence[tuple[str, str, str, str]]
 """Lines of `mailboxes check`: step, result, detail, fix."""
+
+Servers = Sequence[tuple[str, int]] | None
+"""Name servers, address and port; None = those of this machine."""
 
 _RELAY: Final = timedelta(seconds=60)  # a dial has 40 s
 _DNS: Final = timedelta(seconds=15)
@@ -32,11 +36,11 @@ _LINE: Final = 512
 
 
 def checks_of(
-    settings: Settings, names: Names, ask: Callable[[str], Tried] | None
+    settings: Settings, servers: Servers, ask: Callable[[str], Tried] | None
 ) -> Iterator[Check]:
     """Everything there is to look at. `ask` lets the daemon try a mailbox; None = it does not run, and we try."""
     for record in dns_records(settings):
-        yield Check("dns", partial(look_up, record, names), _DNS)
+        yield Check("dns", partial(look_up, record, servers), _DNS)
     for mailbox in _one_of_each_relay(settings):
         yield Check("relay", partial(try_relay, settings, mailbox, ask), _RELAY)
     if settings.listener is not None:
@@ -46,18 +50,20 @@ def checks_of(
             yield Check("listener", partial(try_listener, place), _LISTENER)
 
 
-def look_up(record: DnsRecord, names: Names) -> list[Finding]:
+def look_up(record: DnsRecord, servers: Servers) -> list[Finding]:
     """Whether DNS has a record that mail needs to come here."""
-    name = record.name.rstrip(".")
-    kinds = record.type.split("/")
-    told = [names.find(name, kind) for kind in kinds]
+    name = record.name.rstrip(".").lower()
+    told = [_ask(Lookup(Kind(kind), name), servers) for kind in record.type.split("/")]
     what = f"{record.type} of {name}"
-    if not any(isinstance(one, Records) for one in told):
-        why = next(one.why for one in told if isinstance(one, NoAnswer))
+    if all(isinstance(one, NoAnswer) for one in told):
         fix = "Check /etc/resolv.conf, and that this machine may ask its name servers."
-        return [warn("dns", f"{what}: no answer ({why})", fix)]
-    values = [value for one in told if isinstance(one, Records) for value in one.values]
+        return [warn("dns", f"{what}: no answer", fix)]
+    values = [value for one in told if isinstance(one, Found) for value in one.records]
     return [_judge(record, what, values)]
+
+
+def _ask(lookup: Lookup, servers: Servers) -> Answer:
+    return asyncio.run(DnsResolver(SystemClock(), servers).ask(lookup))
 
 
 def _judge(record: DnsRecord, what: str, values: list[str]) -> Finding:
