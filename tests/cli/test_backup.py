@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -126,13 +127,18 @@ def test_without_room_for_the_file_nothing_is_written(
     assert "b.tar" not in names(tmp_path)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_stops_it_has_no_file(
-    tmp_path: Path, daemon: FakeDaemon, tar: bytes, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    daemon: FakeDaemon,
+    tar: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
 ) -> None:
     daemon.on("POST /v1/backup", Say(body=tar))
 
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
 
     monkeypatch.setattr(backup_module, "_proven", interrupted)
     before = names(tmp_path)

@@ -1,10 +1,12 @@
 """The file that a backup is: packed and unpacked again, and everything that can have happened to it on the way."""
 
+import errno
 import hashlib
 import io
 import json
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -79,6 +81,32 @@ def test_a_file_that_is_gone_or_damaged_costs_no_backup_and_is_named(tmp_path: P
     found = unpack(io.BytesIO(b"".join(pack(packing))))
     assert set(found.missing) == {digest(b"gone"), digest(b"shorter")}
     assert found.damaged == (digest(b"other"),)
+
+
+@pytest.mark.parametrize("size", [0, 300_000])
+def test_a_file_that_shrinks_while_it_is_read_costs_no_backup_and_is_named(
+    tmp_path: Path, size: int
+) -> None:
+    content = bytes(range(256)) * 4000
+    packing = pack(source(tmp_path, [content]))
+    pieces = []
+    for piece in packing:
+        pieces.append(piece)
+        if len(pieces) == 10:
+            (tmp_path / digest(content)).write_bytes(content[:size])
+    found = unpack(io.BytesIO(b"".join(pieces)))
+    assert (found.missing, found.damaged) == ((), (digest(content),))
+
+
+def test_want_of_files_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+    packing = source(tmp_path, [b"x"])
+
+    class Tired(type(tmp_path)):  # type: ignore[misc]
+        def open(self, *given: object, **more: object) -> BinaryIO:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    with pytest.raises(OSError, match="Too many"):
+        list(pack(replace(packing, path_of=lambda sha256: Tired(tmp_path))))
 
 
 def test_a_database_that_shrinks_while_it_is_read_ends_the_backup(tmp_path: Path) -> None:

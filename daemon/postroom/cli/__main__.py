@@ -9,7 +9,20 @@ from typing import Final
 import click
 
 from postroom import __version__
-from postroom.cli import act, admin, backup, doctor, events, explain, held, jobs, send, serve, watch
+from postroom.cli import (
+    act,
+    admin,
+    backup,
+    doctor,
+    events,
+    explain,
+    held,
+    jobs,
+    restore,
+    send,
+    serve,
+    watch,
+)
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, talk
@@ -38,7 +51,7 @@ _VERBS: Final = (
     watch.stats,
     serve.config_group,
     backup.backup,
-    backup.restore,
+    restore.restore,
     doctor.doctor,
 )
 _SIGPIPE: Final = 128 + 13

@@ -1,10 +1,11 @@
-"""Saving everything and putting it back: backup, restore.
+"""Saving everything: backup.
 
 A backup is written under another name, read back and proven, and only then called what it is to be called: a file of
 that name is a whole backup, or the one before. What the daemon is made of is imported only when it is needed.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +15,9 @@ from typing import BinaryIO, Final, Protocol
 
 import click
 
-from postroom.cli.desk import JSON_OPTION, Desk, at_desk
+from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, column, data, emit, plain, plain_text, table, talk
-from postroom.cli.serve import CONFIG
+from postroom.cli.paper import Json, data, emit, plain, plain_text, talk
 from postroom.client.errors import Unreachable
 from postroom.ports.errors import (
     AlreadyRunning,
@@ -29,13 +29,7 @@ from postroom.ports.errors import (
 
 
 _PIECE_BYTES: Final = 256 * 1024
-_STANDARD: Final = "-"
-_STANDING: Final = (
-    column("MAILBOX", "mailbox_id"),
-    column("STATE", "state"),
-    column("DELIVERIES", "deliveries"),
-)
-_EVENTS: Final = (column("CONSUMER", "consumer"), column("EVENTS", "events"))
+STANDARD: Final = "-"
 
 
 class _Readable(Protocol):
@@ -53,7 +47,7 @@ def backup(desk: Desk, file: Path) -> int:
     Exits 1 when files are missing from the spool.
     """
     _check_target(file)
-    with _ours():
+    with telling(), _stoppable():
         try:
             with desk.client.backup() as stream:
                 found = _save(stream, stream.expected_bytes, file)
@@ -61,50 +55,9 @@ def backup(desk: Desk, file: Path) -> int:
             if away.is_answer_lost or away.is_forbidden or desk.config is None:
                 raise
             found = _save_standing(desk, desk.config, file)
-    if str(file) != _STANDARD or desk.is_json:
+    if str(file) != STANDARD or desk.is_json:
         _tell_saved(desk, found)
     return Exit.FOUND if found["missing"] or found["damaged"] else Exit.OK
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@CONFIG
-@click.option("--replace", is_flag=True, help="Move a store that is there aside; it is kept.")
-@JSON_OPTION
-def restore(file: Path, config: Path, *, replace: bool, is_json: bool) -> int:
-    """Put a backup in place while no daemon runs.
-
-    - reads the standard input. Nothing of it is sent by itself afterwards: what was not at its end is held, and listed here. Exits 75 while a
-    daemon runs, 65 when the backup is not whole.
-    """
-    from postroom.config.loading import find_state_dir  # noqa: PLC0415 - see above
-    from postroom.core.instant import Instant  # noqa: PLC0415
-    from postroom.ops.host import SystemClock  # noqa: PLC0415
-    from postroom.service import restoring  # noqa: PLC0415
-
-    with _ours(), _opened(file) as (stream, size_bytes):
-        state_dir = find_state_dir(config)
-        at: Instant = SystemClock().now()
-        given = restoring.Backup(stream, size_bytes)
-        done = restoring.restore(given, state_dir, at, replaces=replace)
-    answer = {
-        "state_dir": str(state_dir),
-        "replaced": None if done.replaced is None else str(done.replaced),
-        "created_at": done.manifest.origin.created_at,
-        "version": done.manifest.origin.version,
-        "deliveries": [
-            {"mailbox_id": one.mailbox_id, "state": str(one.state), "deliveries": one.deliveries}
-            for one in done.copy.deliveries
-        ],
-        "events": [{"consumer": name, "events": count} for name, count in done.copy.events],
-        "missing": [*done.manifest.missing, *done.manifest.damaged],
-        "belongs_to_root": done.is_roots,
-    }
-    if is_json:
-        emit(answer)
-    else:
-        _tell_restored(answer)
-    return Exit.OK
 
 
 def _save_standing(desk: Desk, config: Path, file: Path) -> Json:
@@ -118,7 +71,7 @@ def _save_standing(desk: Desk, config: Path, file: Path) -> Json:
 
 
 def _save(stream: _Readable, expected_bytes: int, file: Path) -> Json:
-    if str(file) == _STANDARD:
+    if str(file) == STANDARD:
         return _pass_on(stream)
     _check_room(file.parent, expected_bytes)
     draft = file.with_name(f".{file.name}.{os.getpid()}.part")
@@ -166,7 +119,7 @@ def _proven(stream: _Readable, size_bytes: int) -> Json:
 
 def _check_target(file: Path) -> None:
     """Said before the daemon is asked for anything."""
-    if str(file) == _STANDARD:
+    if str(file) == STANDARD:
         if sys.stdout.isatty():
             problem = "A backup is no text: lead the output into a file or a program."
             raise click.UsageError(problem)
@@ -189,16 +142,21 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[tuple[BinaryIO, int | None]]:
-    if str(file) == _STANDARD:
-        yield sys.stdin.buffer, None
-        return
-    with file.open("rb") as stream:
-        yield stream, os.fstat(stream.fileno()).st_size
+def _stoppable() -> Iterator[None]:
+    """SIGTERM is as good as a Ctrl-C: what was half written goes."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
-def _ours() -> Iterator[None]:
+def telling() -> Iterator[None]:
     """What goes wrong in our own house, told, with its exit code."""
     try:
         yield
@@ -265,26 +223,3 @@ def _tell_saved(desk: Desk, found: Json) -> None:
     if lost:
         talk(f"warning: {len(lost):,} files that mail needs are missing from the spool or damaged,")
         talk(f"  the first of them {plain(lost[0])}. That mail will fail (attachment_missing).")
-
-
-def _tell_restored(answer: Json) -> None:
-    data(plain(f"The backup of {answer['created_at']} is in {answer['state_dir']}."))
-    if answer["replaced"]:
-        data(plain(f"What was there before is in {answer['replaced']}."))
-    if answer["missing"]:
-        data(f"Files that mail needs were missing when it was made: {len(answer['missing']):,}.")
-    if answer["deliveries"]:
-        data("\nThis may have gone out since it was made:")
-        table(answer["deliveries"], _STANDING)
-        data("Nothing of it goes by itself: after the start it is held (`restored`), or in doubt.")
-        data("See it:     postroom held")
-        data("Let it go:  postroom release --hold-reason restored --mailbox ID")
-        data("Drop it:    postroom cancel --hold-reason restored --mailbox ID")
-        data("Doubt:      postroom resolve --state uncertain --as sent|resend|failed")
-    if answer["events"]:
-        data("\nThis may have been handled since, and will be given out again:")
-        table(answer["events"], _EVENTS)
-    if answer["belongs_to_root"]:
-        talk(
-            f"The files belong to root: chown -R {plain(answer['state_dir'])} for the daemon's user."
-        )

@@ -14,6 +14,7 @@ import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from errno import EMFILE, ENFILE, ENOMEM
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn, Protocol, cast
 
@@ -29,6 +30,7 @@ FORMAT: Final = 1
 _SPOOL: Final = re.compile(r"spool/([0-9a-f]{2})/(\1[0-9a-f]{62})", re.ASCII)
 _LARGEST_MANIFEST: Final = 64 * 1024 * 1024
 _CUT: Final = "it is no whole backup: it ends before its manifest"
+_OF_OURS: Final = frozenset({EMFILE, ENFILE, ENOMEM})  # says nothing of the file
 _MODE: Final = 0o600
 _END: Final = bytes(2 * tarfile.BLOCKSIZE)
 
@@ -151,7 +153,8 @@ class _Unpacking:
         self._last = ""
 
     def manifest(self) -> Manifest:
-        for member in self._tar:
+        while (member := self._tar.next()) is not None:
+            self._tar.members.clear()  # type: ignore[attr-defined] # it would remember all
             if member.name == MANIFEST:
                 found = self._read_manifest(member)
                 if self._tar.next() is not None:
@@ -223,7 +226,9 @@ def _pack_spool(
     missing, damaged = bad
     try:
         file = path.open("rb")
-    except OSError:
+    except OSError as error:
+        if error.errno in _OF_OURS:
+            raise
         missing.append(sha256)
         return
     with file:
@@ -231,13 +236,27 @@ def _pack_spool(
             missing.append(sha256)
             return
         digest = hashlib.sha256()
-        yield from _packed(f"spool/{sha256[:2]}/{sha256}", file, size_bytes, digest)
+        name = f"spool/{sha256[:2]}/{sha256}"
+        yield from _packed(name, _Filled(file), size_bytes, digest)
     names.add(sha256, size_bytes)
     if digest.hexdigest() != sha256:
         damaged.append(sha256)
 
 
-def _packed(name: str, file: BinaryIO, size_bytes: int, digest: Any) -> Iterator[bytes]:
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A file in which zeros stand for what can not be read: its digest tells."""
+
+    file: BinaryIO
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self.file.read(size) or bytes(size)
+        except OSError:
+            return bytes(size)
+
+
+def _packed(name: str, file: Readable, size_bytes: int, digest: Any) -> Iterator[bytes]:
     yield _head(name, size_bytes)
     left = size_bytes
     while left:
