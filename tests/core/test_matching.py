@@ -18,7 +18,7 @@ from postroom.core.matching import (
     thread_root,
     weaker_than,
 )
-from postroom.core.subject import answers_something, subject_key
+from postroom.core.subject import answers_something, forwards_something, subject_key
 from postroom.core.token import TokenKind, TokenStatus
 from support.arrivals import in_mail, token_of
 
@@ -133,6 +133,26 @@ def test_a_subject_is_compared_without_what_programs_put_in_front(
     subject: str, key: str, *, is_answer: bool
 ) -> None:
     assert (subject_key(subject), answers_something(subject)) == (key, is_answer)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Fwd: Report",
+        "FW: Re: Report",
+        "WG: Bericht",
+        "TR : Rapport",
+        "[list] Fw: Report",
+        "转发\uff1a报告",
+    ],
+)
+def test_the_first_prefix_says_that_something_is_forwarded(subject: str) -> None:
+    assert forwards_something(subject)
+
+
+@pytest.mark.parametrize("subject", ["Report", "Re: Fwd: Report", "Forward: Report", "", "Fwd"])
+def test_another_prefix_says_no_such_thing(subject: str) -> None:
+    assert not forwards_something(subject)
 
 
 @given(st.text(max_size=400))

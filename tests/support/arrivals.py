@@ -13,9 +13,13 @@ from postroom.core.inmail import (
     Person,
     Report,
     ReportedRecipient,
+    TextConfidence,
 )
 from postroom.core.instant import Instant
+from postroom.core.mailbox import AcceptNew
+from postroom.core.refusal import Wanted
 from postroom.core.token import Token, TokenKind, TokenStatus
+from postroom.inbound.judging import NOT_JUDGED
 from postroom.ports.accepting import Accepted
 from postroom.ports.arriving import (
     Arrival,
@@ -66,6 +70,8 @@ def in_mail(sender: str | None = ALICE, subject: str = "Re: Report", **more: Any
         forwarded_for=(),
         header_recipients=(),
         dedupe="",
+        text_confidence=TextConfidence.HIGH,
+        is_forward=False,
     )
     mail = replace(mail, **more)
     return replace(mail, dedupe=mail.dedupe or hashlib.sha256(repr(mail).encode()).hexdigest())
@@ -164,7 +170,8 @@ class PostOffice:
             "attachments": (),
             "html_ref": None,
             "text_ref": None,
-            "accepts_new": True,
+            "authentication": NOT_JUDGED,
+            "wanted": Wanted(AcceptNew.ALL),
             "is_last": True,
             "mailbox_id": "support",
             **more,

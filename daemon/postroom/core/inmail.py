@@ -3,8 +3,10 @@
 Everything in it is a stranger's: bounded, without control characters, surrogates or bidi overrides in one-line values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from postroom.core.bouncereason import NO_SENSE, Sense
 
 
 class Parse(StrEnum):
@@ -31,7 +33,15 @@ class RemovedWhy(StrEnum):
 
     QUOTE = "quote"
     SIGNATURE = "signature"
-    HEADER = "header"
+    FORWARD = "forward"
+    BANNER = "banner"
+
+
+class TextConfidence(StrEnum):
+    """Whether what is new is told apart by marks that programs set, or is doubtful."""
+
+    HIGH = "high"
+    LOW = "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +74,51 @@ class InAttachment:
 
 @dataclass(frozen=True, slots=True)
 class ReportedRecipient:
-    """One recipient block of a delivery report (RFC 3464 §2.3); None = the report does not say."""
+    """One recipient of a delivery report (RFC 3464 §2.3); None = the report does not say. `sense`: what it comes to."""
 
     recipient: str | None
     action: str | None
     status: str | None
     diagnostic: str | None
     remote_mta: str | None
+    reply_code: int | None = None
+    sense: Sense = NO_SENSE
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original."""
+    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original.
+
+    `reporting_mta` is the host that made it.
+    """
 
     recipients: tuple[ReportedRecipient, ...]
     original_message_id: str | None
     original_delivery: str | None
+    reporting_mta: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """So many characters, and in which places or by which means: short constant words."""
+
+    characters: int = 0
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSigns:
+    """What a reader of the text should know of it (docs/trust.md, signals): facts, each harmless by itself.
+
+    `fields`: names of the header fields that are there and were used, in lower case. `name_address`: an address in
+    the display name that is not the one in From.
+    """
+
+    fields: tuple[str, ...] = ()
+    name_address: str | None = None
+    hidden: Counted = Counted()
+    invisible: Counted = Counted()
+    bidi: Counted = Counted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +126,8 @@ class InMail:
     """The whole of it.
 
     Ids have their brackets and stand in the order of the header. `text` is the text, at most 256 KiB of UTF-8; where it
-    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges. The HTML as it came is a
+    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`:
+    a message of somebody else is handed on in it. The HTML as it came is a
     file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
     Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
     come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
@@ -120,3 +160,6 @@ class InMail:
     forwarded_for: tuple[str, ...]
     header_recipients: tuple[str, ...]
     dedupe: str
+    text_confidence: TextConfidence
+    is_forward: bool
+    signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)

@@ -41,6 +41,7 @@ _PREFIX: Final = re.compile(
     rf"(?:{_AUTOMATIC}|{_words(f'{_REPLY} {_FORWARD}')}){_COUNT}", re.IGNORECASE
 )
 _ANSWERS: Final = re.compile(rf"(?:{_words(_REPLY)}){_COUNT}", re.IGNORECASE)
+_FORWARDS: Final = re.compile(rf"(?:{_words(_FORWARD)}){_COUNT}", re.IGNORECASE)
 _TAG: Final = re.compile(r"\[[^\[\]]{1,60}\]\s*")
 _BLANKS: Final = re.compile(r"\s+")
 
@@ -53,6 +54,13 @@ def subject_key(subject: str) -> str:
 def answers_something(subject: str) -> bool:
     """Whether a reply or forward prefix stands in front."""
     return _stripped(subject)[1]
+
+
+def forwards_something(subject: str) -> bool:
+    """Whether the prefix that stands first is one of a forward."""
+    rest = _BLANKS.sub(" ", subject[: 5 * _LONGEST]).strip()
+    found = _TAG.match(rest)
+    return _FORWARDS.match(rest, found.end() if found else 0) is not None
 
 
 def reply_subject(subject: str) -> str:

@@ -1,95 +1,288 @@
-"""What was written now: a text without the quotations, header blocks and signatures around it.
+"""What was written now: a text without the quotations, forwarded mail, warnings and signatures around it.
 
-Every rule is a linear search, and takes away only what mail programs make: text is never lost (`new_text` and the
-`removed` ranges are the text), and where nearly nothing would remain, all of it is new. A forwarded message is not a
-quotation: what follows such a line stays. Known limits: a quotation without any mark stays.
+The text is gone through line by line, once. Lines with `>` are taken out where they stand, with the header above them,
+so that answers between them stay together. What has no such marks is cut from the first header, block or drawn line
+on that has something of the writer's above it. Nothing is ever lost (`text` and the `removed` ranges are what came),
+and where next to nothing would remain, all of it is new. Known limits: a quotation without any mark or header stays,
+and an answer below one that is not marked goes with it.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
-from postroom.core.inmail import Removed, RemovedWhy
-from postroom.inbound.replywords import (
-    BEGIN_FORWARDED,
-    DEVICES,
-    FORWARDED,
-    FROM,
-    ON,
-    ORIGINAL,
-    SENT,
-    SENT_FROM,
-    SUBJECT,
-    TO,
-    WROTE,
-    WROTE_UNSPACED,
+from postroom.core.inmail import Removed, RemovedWhy, TextConfidence
+from postroom.inbound.edges import banner_end, is_device_line, signature_start
+from postroom.inbound.headerblocks import (
+    find_block,
+    find_label,
+    has_delimiter,
+    is_delimiter,
+    is_forwarded,
+    is_original,
+    is_ours,
+    labels_end,
+    looks_like_block,
 )
+from postroom.inbound.headerlines import find_header_line
+from postroom.inbound.textlines import Lines, read_lines
 
 
-_HITS_MOST: Final = 1000  # a text with more such lines is made to cost time
-_HEADER_MOST: Final = 400  # characters of "On … wrote:", however it is folded
-_HEADER_LINES: Final = 4
-_BLOCK_LINES: Final = 8
-_BLOCK_MOST: Final = 2000
-_SIGNATURE_LINES: Final = 10
-_LAST_LINE_MOST: Final = 80
+_HITS_MOST: Final = 2000  # a text with more lines that could be headers is made to cost time
+_DEVICE_LINES: Final = 40
+_BELOW_MOST: Final = 4  # lines below "Original Message" in which a header is looked for
+_LEAST: Final = 0.05  # of a text, below which a doubtful cut is none
+# A letter, or what is an answer by itself.
+_SAID: Final = re.compile("\\w|[?!]|[\u2190-\u2bff\U0001f000-\U0001faff]")
 
 
-def _any(words: str) -> str:
-    return "|".join(re.escape(one) for one in sorted(words.split("|"), key=len, reverse=True))
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """What is new, and the ranges that are not: in order, apart from each other."""
+
+    text: str
+    removed: tuple[Removed, ...]
+    confidence: TextConfidence
+    is_forward: bool
 
 
-_LINES: Final = re.IGNORECASE | re.MULTILINE
-_QUOTED: Final = re.compile(r"^[ \t]{0,3}>(?!:[ \t]*$).*\n?", re.MULTILINE)
-_ENDS: Final = re.compile(r"(?:[:\uff1a]|-{4})[ \t*_\u200e]{0,5}$", re.MULTILINE)
-_WROTE: Final = re.compile(rf"(?<!\w)(?:{_any(WROTE)})(?!\w)|{_any(WROTE_UNSPACED)}", re.IGNORECASE)
-_ON: Final = re.compile(
-    rf"[ \t*_]{{0,10}}(?:-{{2,8}} )?(?:(?:{_any(ON)})(?!\w)|[在于於]|\d|[^\n<>]{{1,100}}<)",
-    re.IGNORECASE,
-)
-_DATED: Final = re.compile(r"\s*\d{4}[-/.]\d\d?[-/.]\d\d?[^<>]*<[^<>]*@[^<>]*>:")  # without a verb
-_FACT: Final = re.compile(r"\d|@")
-_FROM_LINE: Final = re.compile(rf"^[ \t]{{0,10}}\*?(?:{_any(FROM)})[ \t]?[:\uff1a]", _LINES)
-_OTHER_LINES: Final = tuple(
-    re.compile(rf"^[ \t]{{0,10}}\*?(?:{_any(words)})[ \t]?[:\uff1a]", _LINES)
-    for words in (SENT, TO, SUBJECT)
-)
-_ORIGINAL: Final = re.compile(
-    rf"^[ \t]{{0,10}}[-_*]{{2,40}}[ \t]{{0,10}}(?:{_any(ORIGINAL)})[ \t]{{0,10}}[-_*]{{0,40}}[ \t]{{0,10}}$",
-    _LINES,
-)
-_FORWARDED: Final = re.compile(
-    rf"^[ \t]{{0,10}}(?:[-_*]{{2,40}}[ \t]{{0,10}}(?:{_any(FORWARDED)})|{_any(BEGIN_FORWARDED)})",
-    _LINES,
-)
-_RULE: Final = re.compile(r"[ \t]{0,10}[_-]{5,}[ \t]{0,10}")
-_DASHES: Final = re.compile(r"^--( ?)[ \t]{0,10}$", re.MULTILINE)
-_DEVICE: Final = re.compile(
-    rf"[(<]{{0,2}}(?:{_any(SENT_FROM)})(?:\W|(?<=[发發的])).*(?:{_any(DEVICES)})", re.IGNORECASE
-)
-_LETTER: Final = re.compile(r"\w")
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Another's words begin below these lines (`end` not included)."""
 
-_Range = tuple[int, int, RemovedWhy]
+    start: int
+    end: int
+    why: RemovedWhy
+    is_proof: bool = True
 
 
-def find_new(text: str) -> tuple[str, tuple[Removed, ...]]:
-    """What is new in the text, and the ranges that are not: in order, apart from each other."""
-    forwarded = _FORWARDED.search(text)
-    limit = len(text) if forwarded is None else forwarded.start()
-    quotes = _quotes(text, limit)
-    cut = _cut(text, limit, quotes)
-    ranges = [one for one in quotes if one[0] < cut]
-    if cut < limit:
-        ranges.append((cut, len(text), RemovedWhy.QUOTE))
-    end = _own_end(text, cut, ranges)
-    ranges += _signature(text, end, ranges)
-    if forwarded is None:
-        ranges += _last_line(text, _own_end(text, end, ranges))
-    removed = tuple(Removed(*one) for one in _merged(text, ranges))
-    kept = _without(text, removed)
-    return (kept, removed) if _LETTER.search(kept) else (text, ())
+@dataclass(slots=True)
+class _Reading:
+    """What is known so far.
+
+    `fates` are what becomes of the lines, None = the writer's own; `marked` and `headed` what marked lines and what
+    stands below a header block are.
+    """
+
+    lines: Lines
+    fates: list[RemovedWhy | None]
+    marked: RemovedWhy
+    headed: RemovedWhy
+    has_delimiter: bool
+    first_own: int | None = None
+    hits: int = 0
+    is_forward: bool = False
+    is_doubtful: bool = False
+    is_cut_weakly: bool = False
+
+
+def find_new(
+    text: str, *, is_page: bool = False, is_forwarding: bool = False, is_answer: bool = True
+) -> NewText:
+    """What the writer of the text wrote.
+
+    Of a page (`is_page`: the text was HTML), what is forwarded stays. `is_forwarding`: the subject says that something
+    is forwarded, so what stands below is no answer's quotation. `is_answer`: subject or header say that it answers
+    something; in a page that does not, a header block is a forward's.
+    """
+    lines = read_lines(text)
+    reading = _Reading(
+        lines=lines,
+        fates=[None] * len(lines.bare),
+        marked=RemovedWhy.FORWARD if is_forwarding else RemovedWhy.QUOTE,
+        headed=RemovedWhy.FORWARD
+        if is_forwarding or (is_page and not is_answer)
+        else RemovedWhy.QUOTE,
+        has_delimiter=has_delimiter(text.casefold()),
+    )
+    above = banner_end(lines)
+    reading.fates[:above] = [RemovedWhy.BANNER] * above
+    end = _go_through(reading, above, keeps_forward=is_page)
+    _take_signatures(reading, end)
+    return _finished(reading)
+
+
+def _go_through(reading: _Reading, at: int, *, keeps_forward: bool) -> int:
+    """Decide on every line; the answer is the line behind the last one that may be below a signature."""
+    lines = reading.lines
+    while at < len(lines.bare):
+        mark = _mark(reading, at) if lines.bare[at] else None
+        if mark is None:
+            if lines.bare[at] and reading.first_own is None:
+                reading.first_own = at
+            at += 1
+            continue
+        has_own = reading.first_own is not None and reading.first_own < mark.start
+        if mark.why is RemovedWhy.FORWARD:
+            reading.is_forward = True
+            if keeps_forward or not has_own:
+                reading.is_doubtful |= not has_own
+                return mark.start
+        following = lines.said_from(mark.end)
+        if following is not None and lines.is_quoted[following]:
+            at = _take_run(reading, mark, following)
+        elif has_own:
+            return _cut(reading, mark)
+        else:
+            reading.is_doubtful = True
+            at = max(mark.end, at + 1)
+    return len(lines.bare)
+
+
+def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
+    """Marked lines, and nothing but empty ones between them: taken out, with what introduces them.
+
+    What the writer begins with and nothing introduces stays: it may be an answer's beginning.
+    """
+    lines = reading.lines
+    end = at
+    while at < len(lines.bare) and (lines.is_quoted[at] or not lines.bare[at]):
+        end = at + 1 if lines.bare[at] else end
+        at += 1
+    is_begun_with = reading.first_own is None and lines.is_quoted[mark.start]
+    is_followed = _SAID.search(lines.text, lines.starts[end]) is not None
+    if is_begun_with and is_followed and not _is_introduced_inside(lines, mark.start):
+        reading.is_doubtful = True
+        reading.first_own = mark.start
+        return end
+    reading.fates[mark.start : end] = [mark.why] * (end - mark.start)
+    if reading.first_own is not None and reading.first_own >= mark.start:
+        reading.first_own = None
+    return end
+
+
+def _is_introduced_inside(lines: Lines, start: int) -> bool:
+    """Whether marked lines begin with a header, so that a program made them."""
+    inside = read_lines(
+        "\n".join(one.lstrip("> ") for one in lines.bare[start : start + _BELOW_MOST])
+    )
+    for at in range(len(inside.bare)):
+        header = find_header_line(inside, at, is_marked=False) if inside.bare[at] else None
+        if header is not None and header.is_proof:
+            return not any(inside.bare[: header.start])
+    return False
+
+
+def _cut(reading: _Reading, mark: _Mark) -> int:
+    """From here on everything is another's; whether answers may stand below is told by marked lines there."""
+    lines = reading.lines
+    reading.fates[mark.start :] = [mark.why] * (len(lines.bare) - mark.start)
+    below = lines.is_quoted[mark.end :]
+    has_run_inside = True in below and mark.why is RemovedWhy.QUOTE
+    if has_run_inside and any(lines.bare[mark.end + below.index(True) :]):
+        last = len(below) - below[::-1].index(True)
+        reading.is_doubtful |= any(lines.bare[mark.end + last :])
+    reading.is_cut_weakly = not mark.is_proof
+    return mark.start
+
+
+def _mark(reading: _Reading, at: int) -> _Mark | None:
+    """What begins or ends in this line and has another's words below it."""
+    lines = reading.lines
+    bare = lines.bare[at]
+    if lines.is_quoted[at]:
+        return _Mark(at, at, reading.marked)
+    if reading.hits >= _HITS_MOST:
+        return None
+    is_passed_on = is_forwarded(bare)
+    if is_passed_on or is_original(bare):
+        reading.hits += _BELOW_MOST
+        why = RemovedWhy.FORWARD if is_passed_on else reading.headed
+        return _Mark(at, _end_below(lines, at), why)
+    if (reading.has_delimiter and is_delimiter(bare)) or is_ours(bare):
+        return _Mark(at, at + 1, RemovedWhy.QUOTE)
+    if find_label(bare) is not None:
+        reading.hits += 1
+        block = find_block(lines, at)
+        if block is not None:
+            return _Mark(block.start, block.end, reading.headed, block.is_proof)
+        reading.is_doubtful |= looks_like_block(lines, at)
+    return _header(reading, at)
+
+
+def _header(reading: _Reading, at: int) -> _Mark | None:
+    lines = reading.lines
+    following = lines.said_from(at + 1)
+    is_marked = following is not None and lines.is_quoted[following]
+    reading.hits += is_marked or lines.bare[at].endswith((":", "\uff1a"))
+    header = find_header_line(lines, at, is_marked=is_marked)
+    if header is None:
+        return None
+    if not (is_marked or header.is_proof):
+        reading.is_doubtful = True
+        return None
+    return _Mark(header.start, at + 1, RemovedWhy.QUOTE, header.is_proof)
+
+
+def _end_below(lines: Lines, at: int) -> int:
+    """The line behind the header that stands below a line like "Original Message"."""
+    below = lines.said_from(at + 1)
+    if below is None:
+        return at + 1
+    block = find_block(lines, below)
+    if block is not None:
+        return block.end
+    for line in range(below, min(below + _BELOW_MOST, len(lines.bare))):
+        header = None if lines.is_quoted[line] else find_header_line(lines, line, is_marked=True)
+        if header is not None:
+            return line + 1
+    end = labels_end(lines, below)
+    return end if end > below else at + 1
+
+
+def _take_signatures(reading: _Reading, end: int) -> None:
+    """Below each stretch of the writer's own."""
+    lines, fates = reading.lines, reading.fates
+    at = 0
+    for is_own, stretch in groupby(fates[:end], key=lambda fate: fate is None):
+        first, at = at, at + sum(1 for _ in stretch)
+        if not is_own:
+            continue
+        found = signature_start(lines, first, at)
+        last = at
+        if found is not None:
+            last, is_sure = found
+            fates[last:at] = [RemovedWhy.SIGNATURE] * (at - last)
+            reading.is_doubtful |= not is_sure
+        for _ in range(_DEVICE_LINES):
+            line = next((one for one in range(last - 1, first - 1, -1) if lines.bare[one]), None)
+            if line is None or not is_device_line(lines.bare[line]):
+                break
+            fates[line:last] = [RemovedWhy.SIGNATURE] * (last - line)
+            last = line
+
+
+def _finished(reading: _Reading) -> NewText:
+    lines = reading.lines
+    removed = tuple(_ranges(reading))
+    kept = _without(lines.text, removed)
+    is_tiny = reading.is_cut_weakly and len(kept.strip()) < _LEAST * len(lines.text.strip())
+    if removed and (is_tiny or not _SAID.search(kept)):
+        return NewText(lines.text, (), TextConfidence.LOW, reading.is_forward)
+    is_low = reading.is_doubtful or reading.is_cut_weakly
+    confidence = TextConfidence.LOW if is_low else TextConfidence.HIGH
+    return NewText(kept, removed, confidence, reading.is_forward)
+
+
+def _ranges(reading: _Reading) -> Iterator[Removed]:
+    """The runs of lines that share a fate, with the empty lines above them (at the top of all: and below)."""
+    lines, fates = reading.lines, reading.fates
+    for at in range(len(fates) - 2, -1, -1):
+        if fates[at] is None and not lines.bare[at]:
+            fates[at] = fates[at + 1]
+    is_top = True
+    for at in range(len(fates)):
+        is_top = is_top and (fates[at] is not None or not lines.bare[at])
+        if is_top and at and fates[at] is None:
+            fates[at] = fates[at - 1]
+    at = 0
+    for why, stretch in groupby(fates):
+        first, at = at, at + sum(1 for _ in stretch)
+        start, end = lines.starts[first], lines.starts[at]
+        if why is not None and start < end:
+            yield Removed(start, end, why)
 
 
 def _without(text: str, removed: Sequence[Removed]) -> str:
@@ -99,164 +292,3 @@ def _without(text: str, removed: Sequence[Removed]) -> str:
         kept.append(text[at : one.start])
         at = one.end
     return "".join([*kept, text[at:]])
-
-
-def _quotes(text: str, limit: int) -> list[_Range]:
-    """Runs of lines with `>`, with the "On … wrote:" above each.
-
-    A first run that nothing introduces is what the writer begins with: it stays.
-    """
-    runs = list(_runs(text, limit))
-    quotes = [(_introduced(text, start), end, RemovedWhy.QUOTE) for start, end in runs]
-    is_begun_with = bool(runs) and quotes[0][0] == runs[0][0] and not text[: runs[0][0]].strip()
-    return quotes[1:] if is_begun_with else quotes
-
-
-def _runs(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Lines with `>` and nothing but empty lines between them."""
-    held: tuple[int, int] | None = None
-    for found in _QUOTED.finditer(text, 0, limit):
-        if held is None:
-            held = found.span()
-        elif text[held[1] : found.start()].strip():
-            yield held
-            held = found.span()
-        else:
-            held = (held[0], found.end())
-    if held is not None:
-        yield held
-
-
-def _introduced(text: str, start: int) -> int:
-    """Where the "On … wrote:" begins that stands right above a quotation; `start` when there is none."""
-    for line_start, line in islice(_lines_above(text, start), 3):
-        if line.strip():
-            begin = _introduction(text, line_start, line, needs_fact=False)
-            return start if begin is None else begin
-    return start
-
-
-def _cut(text: str, limit: int, quotes: Sequence[_Range]) -> int:
-    """From where on everything is quoted, though nothing marks its lines; `limit` = from nowhere."""
-    first = _first_letter(text, limit, quotes)
-    found = [one.start() for one in _ORIGINAL.finditer(text, 0, limit)]
-    found += _unmarked(text, limit, quotes)
-    found += _blocks(text, limit)
-    behind = [_ruled(text, one) for one in found if one > first]
-    return min([limit, *behind])
-
-
-def _first_letter(text: str, limit: int, quotes: Sequence[_Range]) -> int:
-    """Where the first word stands that is not quoted: what is cut must lie behind it."""
-    at = 0
-    for start, end, _ in quotes:
-        found = _LETTER.search(text, at, start)
-        if found is not None:
-            return found.start()
-        at = end
-    found = _LETTER.search(text, at, limit)
-    return limit if found is None else found.start()
-
-
-def _unmarked(text: str, limit: int, quotes: Sequence[_Range]) -> Iterator[int]:
-    """Beginnings of "On … wrote:" that no `>` follows, with a date or an address in them."""
-    starts = [start for start, _, _ in quotes]
-    for found in islice(_ENDS.finditer(text, 0, limit), _HITS_MOST):
-        at = bisect_right(starts, found.start()) - 1
-        if at >= 0 and found.start() < quotes[at][1]:
-            continue
-        line_start = text.rfind("\n", 0, found.start()) + 1
-        line = text[line_start : found.end()]
-        begin = _introduction(text, line_start, line, needs_fact=True)
-        if begin is not None:
-            yield begin
-
-
-def _introduction(text: str, start: int, last: str, *, needs_fact: bool) -> int | None:
-    """Where the "On … wrote:" begins whose last line begins at `start`; None when it is a sentence of the writer's."""
-    if not _ENDS.search(last):
-        return None
-    header = last
-    begin = start
-    above = _lines_above(text, start)
-    for _ in range(_HEADER_LINES):
-        if len(header) > _HEADER_MOST:
-            return None
-        has_fact = _FACT.search(header) or not (needs_fact or header is not last)
-        is_said = _WROTE.search(header) and _ON.match(text, begin)
-        if has_fact and (is_said or _DATED.match(header)):
-            return begin
-        begin, line = next(above, (0, ""))
-        if not line.strip() or line.lstrip().startswith(">"):
-            return None
-        header = f"{line}\n{header}"
-    return None
-
-
-def _blocks(text: str, limit: int) -> Iterator[int]:
-    """Beginnings of header blocks: From, and below it at least two of date, recipient and subject."""
-    for found in islice(_FROM_LINE.finditer(text, 0, limit), _HITS_MOST):
-        lines = text[found.start() : found.start() + _BLOCK_MOST].split("\n")[1 : _BLOCK_LINES + 1]
-        below = "\n".join(lines)
-        kinds = sum(one.search(below) is not None for one in _OTHER_LINES)
-        if kinds >= len(_OTHER_LINES) - 1:
-            yield found.start()
-
-
-def _ruled(text: str, start: int) -> int:
-    """The beginning of the ruled line right above, if there is one."""
-    for line_start, line in islice(_lines_above(text, start), 3):
-        if line.strip():
-            return line_start if _RULE.fullmatch(line) else start
-    return start
-
-
-def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """The lines before the one that begins at `start`, nearest first, up to one that is too long to be of interest."""
-    end = start - 1
-    while end >= 0:
-        begin = text.rfind("\n", max(0, end - _HEADER_MOST), end) + 1
-        if begin == 0 and end > _HEADER_MOST:
-            return
-        yield begin, text[begin:end]
-        end = begin - 1
-
-
-def _own_end(text: str, cut: int, ranges: Sequence[_Range]) -> int:
-    """Where the writer's own last word before `cut` ends."""
-    end = len(text[:cut].rstrip())
-    for start, stop, _ in sorted(ranges, reverse=True):
-        if start < end <= stop or (start < end and not text[stop:end].strip()):
-            end = len(text[:start].rstrip())
-    return end
-
-
-def _signature(text: str, end: int, ranges: Sequence[_Range]) -> Iterator[_Range]:
-    """What stands below two dashes, up to the next quotation."""
-    for found in islice(_DASHES.finditer(text, 0, end), 1):
-        following = min([start for start, _, _ in ranges if start > found.start()], default=end)
-        below = text.count("\n", found.end(), min(following, end))
-        # Only the dash-dash-blank of RFC 3676 §4.3 may stand above much.
-        if found[1] or below <= _SIGNATURE_LINES:
-            yield found.start(), min(end, following), RemovedWhy.SIGNATURE
-
-
-def _last_line(text: str, end: int) -> Iterator[_Range]:
-    """The line that telephones put under a mail."""
-    begin = text.rfind("\n", 0, end) + 1
-    line = text[begin:end].strip()
-    if len(line) <= _LAST_LINE_MOST and _DEVICE.match(line):
-        yield begin, end, RemovedWhy.SIGNATURE
-
-
-def _merged(text: str, ranges: Sequence[_Range]) -> Iterator[_Range]:
-    """The ranges in order, none over another, each with the empty lines above it."""
-    at = 0
-    for start, end, why in sorted(ranges):
-        between = text[at:start]
-        kept = len(between.rstrip())
-        newline = between.find("\n", kept)
-        begin = at + newline + 1 if kept and newline >= 0 else at if not kept else start
-        if end > begin:
-            yield begin, end, why
-            at = end
