@@ -31,6 +31,7 @@ Servers = Sequence[tuple[str, int]] | None
 _RELAY: Final = timedelta(seconds=60)  # a dial has 40 s
 _DNS: Final = timedelta(seconds=15)
 _LISTENER: Final = timedelta(seconds=15)
+_STEPS: Final = 3  # of the loop, in which the library's sockets close
 _CONNECT_S: Final = 5.0
 _LINE: Final = 512
 
@@ -63,7 +64,15 @@ def look_up(record: DnsRecord, servers: Servers) -> list[Finding]:
 
 
 def _ask(lookup: Lookup, servers: Servers) -> Answer:
-    return asyncio.run(DnsResolver(SystemClock(), servers).ask(lookup))
+    return asyncio.run(_asked(lookup, servers))
+
+
+async def _asked(lookup: Lookup, servers: Servers) -> Answer:
+    clock = SystemClock()
+    answer = await DnsResolver(clock, servers).ask(lookup)
+    for _ in range(_STEPS):
+        await clock.sleep(0)
+    return answer
 
 
 def _judge(record: DnsRecord, what: str, values: list[str]) -> Finding:
