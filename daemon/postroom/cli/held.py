@@ -18,6 +18,7 @@ _TO_DO: Final = {
     HoldReason.RESTORED: "may have gone before the restore: `postroom release`, or `postroom cancel`",
     HoldReason.MAILBOX_REMOVED: "its mailbox is not in the settings: bring it back, or `postroom cancel`",
     HoldReason.UNREADABLE: "its row can not be read: `postroom release` tries again, or `postroom cancel`",
+    HoldReason.LOOP: "machines answer each other in its thread: `postroom thread ID --resume`",
     HoldReason.OPERATOR: "`postroom release`, or `postroom cancel`",
 }
 _HELD: Final = (
