@@ -38,6 +38,7 @@ PICTURE = Picture(
     slots=200,
     depth={("support", Lane.HIGH, S.PENDING): 7},
     oldest_due={("support", Lane.HIGH): NOW, ("support", Lane.BULK): Instant(NOW + 99 * SECOND)},
+    slowed={("main", "relay"): 0, ("main", "domain"): 2},
     connections={"main": 2},
     store=StoreFigures(commits=5, units=50, busy=timedelta(seconds=0.5), waiting=1),
 )

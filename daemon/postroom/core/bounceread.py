@@ -16,7 +16,8 @@ from postroom.core.bouncereason import (
 )
 from postroom.core.bouncewords import LAST, PHRASES, Phrases
 from postroom.core.reason import ReasonCode
-from postroom.core.replytable import STATUS, STATUS_BY_CLASS, WORDS
+from postroom.core.replytable import STATUS_BY_CLASS
+from postroom.core.throttles import STATUS, WORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -15,7 +15,8 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant, later
 from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
-from postroom.core.world import World
+from postroom.core.slowing import Slowing
+from postroom.core.world import RelayState, World
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.logwords import Scope
@@ -33,6 +34,7 @@ from postroom.ports.loop import (
     GateReport,
     GateVerdict,
     Readiness,
+    SlowedView,
     Stats,
 )
 from postroom.ports.looping import WaitingRow
@@ -130,6 +132,17 @@ class LoopView:
             return None
         return _breaker(world.mailbox.breaker), _breaker(world.relay.breaker)
 
+    def find_slowed(self, mailbox_id: str) -> tuple[SlowedView, ...]:
+        """What is slowed down on the way out of a mailbox."""
+        world = self._worlds.get(mailbox_id)
+        if world is None:
+            return ()
+        mono = self._clock.monotonic()
+        whole = world.relay.total.slowed(mono)
+        domains = [_slowed(*one) for one in world.relay.slow_domains(mono).items()]
+        domains.sort(key=lambda one: one.per_minute)
+        return (*(() if whole is None else (_slowed(None, whole),)), *domains)
+
 
 class SignalsView:
     """Implements ports.loop.Signals."""
@@ -170,6 +183,7 @@ class SignalsView:
             mailbox, relay = world.mailbox, world.relay
             self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
             self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
+        mono = self._clock.monotonic()
         writer = self._outbox.database.stats()
         picture = Picture(
             at=now,
@@ -179,6 +193,7 @@ class SignalsView:
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
             connections={id_: pool.connections for id_, pool in self._way.pools.items()},
+            slowed=_count_slowed([world.relay for world in self._way.worlds.values()], mono),
             store=StoreFigures(
                 commits=writer.commits,
                 units=writer.units,
@@ -254,6 +269,26 @@ def _earliest(findings: tuple[Finding, ...], now: Instant) -> Instant | None:
     if len(known) < len(blocked):
         return None
     return max(known, default=now)
+
+
+def _slowed(domain: str | None, slowing: Slowing) -> SlowedView:
+    return SlowedView(
+        domain=domain,
+        reason=slowing.reason,
+        per_minute=round(slowing.rate, 1),
+        at_once=slowing.most,
+        was_per_minute=slowing.per_minute,
+        was_at_once=slowing.at_once,
+        since=slowing.since_at,
+    )
+
+
+def _count_slowed(relays: Iterable[RelayState], mono: int) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for relay in relays:
+        found[relay.relay.id, "relay"] = int(relay.total.slowed(mono) is not None)
+        found[relay.relay.id, "domain"] = len(relay.slow_domains(mono))
+    return found
 
 
 def _breaker(breaker: Breaker) -> BreakerView:
