@@ -601,6 +601,26 @@ def test_a_mailbox_that_is_not_blocked_has_no_probe_to_wait_for(
     assert "PROBE" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("domains", "told"),
+    [
+        pytest.param([None], "all: 12.5 a minute", id="the relay"),
+        pytest.param(["a.example"], "a.example: 12.5 a minute", id="a domain"),
+        pytest.param([None, "a.example", "b.example"], "all: 12.5 a minute, and 2 more", id="more"),
+    ],
+)
+def test_a_mailbox_says_what_is_slowed_down(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], domains: list[str | None], told: str
+) -> None:
+    box = {"id": "a", "address": "a@example.com", "relay": "main", "state": "active"}
+    slowed = [{"domain": domain, "per_minute": 12.5} for domain in domains]
+    daemon.on("GET /v1/mailboxes", {"items": [{**box, "slowed": slowed}]})
+    main(["mailboxes"])
+    heads, line = capsys.readouterr().out.splitlines()
+    assert heads.endswith("SLOWED TO")
+    assert line.endswith(f"  {told}")
+
+
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [
     (
         "before the verb",
