@@ -313,6 +313,17 @@ def test_a_million_domains_are_not_remembered() -> None:
     assert world.relay.streams["other.example"] is kept.stream
 
 
+def test_what_is_under_way_is_always_counted() -> None:
+    world = a_world()
+    rows = [Waiting(domain=f"d{n}.example") for n in range(STREAMS + 2)]
+    held = [world.reserve(row, moment()) for row in rows]
+    assert [world.relay.streams[row.domain].in_flight for row in rows] == [1] * len(rows)
+    for one in held:
+        world.release(one, reached_mail=True)
+    world.reserve(PLAIN, moment(1))
+    assert len(world.relay.streams) <= STREAMS + 2
+
+
 # -- whatever happens ------------------------------------------------------------------------------
 
 

@@ -3,8 +3,9 @@
 from itertools import pairwise
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.mailbox import Pace, RetryPolicy
+from postroom.core.mailbox import Lane, Pace, RetryPolicy
 from postroom.core.reply import Stage
+from postroom.ports.changes import MailboxPaused
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import START, settle
 from support.loop import SENT, Loop, loop, mailbox, refused, relay
@@ -177,3 +178,36 @@ async def test_what_a_throttled_relay_calls_permanent_stays_queued() -> None:
         pool.script = lambda envelope: SENT
         await run.run(3600, step=60)
         assert row.waiting.state is SENT_STATE
+
+
+async def test_behind_thousands_of_rows_of_a_slowed_domain_the_others_go_at_once() -> None:
+    run = loop(mailbox(concurrency=1000, retry=NO_JITTER))
+    watched = Watched(run)
+    watched.throttled = {SLOW}
+    run.store.add("box", domain=SLOW)
+    async with run:
+        await run.run(60)  # the domain's rest is over, its pace is not
+        for _ in range(3000):
+            run.store.add("box", domain=SLOW)
+        quick = [run.store.add("box", lane, domain=QUICK) for lane in Lane for _ in range(30)]
+        await settle(100)
+        assert {run.store.state(number) for number in quick} == {SENT_STATE}
+        assert len(watched.starts[SLOW]) <= 2
+        await run.run(60)
+        assert len(watched.starts[SLOW]) <= 7
+
+
+async def test_mailboxes_of_a_slowed_relay_take_turns() -> None:
+    run = loop(mailbox("a", concurrency=1000), mailbox("b", concurrency=1000))
+    watched = Watched(run, "5.7.1 slow down", Stage.DOT)
+    watched.throttled = {SLOW}
+    run.store.add("a", domain=SLOW)
+    async with run:
+        watched.throttled = set()
+        run.dispatcher.committed([MailboxPaused("a", is_paused=False, by="uid:0", reason="")])
+        first = [run.store.add("a", domain=SLOW) for _ in range(50)]
+        second = [run.store.add("b", domain=QUICK) for _ in range(50)]
+        await run.run(240)
+        shares = [sum(run.store.state(n) is SENT_STATE for n in box) for box in (first, second)]
+        assert sum(shares) in {19, 20}
+        assert abs(shares[0] - shares[1]) <= 1

@@ -81,8 +81,8 @@ class RelayState:
         found = self.streams.pop(domain, None) or Stream()
         self.streams[domain] = found
         if len(self.streams) > STREAMS:
-            idle = (name for name, one in self.streams.items() if one.is_idle)
-            self.streams.pop(next(idle, domain))
+            idle = (name for name, one in self.streams.items() if one.is_idle and one is not found)
+            self.streams.pop(next(idle, ""), None)
         return found
 
     def slow_domains(self, mono: int) -> dict[str, Slowing]:
