@@ -48,7 +48,7 @@ _WHO: Final = (
     r"|пользовател\w{1,3}|получател\w{1,3}|ящик\w{0,2}|адресат\w{0,2}|адрес\w{0,2}|користувач\w{0,2}|скринька)"
 )
 _GONE: Final = (
-    r"(?:unknown|not known|not exists?|(?:do|does|did)(?:n't|nt) exists?|non ?exist\w{0,6}|not found|n[o']t be found|can(?:not|'t) be found|couldn't be found|cannot find"
+    r"(?:unknown|unknow|not known|not exists?|(?:do|does|did)(?:n't|nt) exists?|non ?exist\w{0,6}|not found|n[o']t be found|can(?:not|'t) be found|couldn't be found|cannot find"
     r"|invalid|not valid|not a valid|not an? (?:active|known|existing|local)|isn't valid|no longer (?:valid|exists?|here|with|works?|employed|at|on)|not registered|unregistered"
     r"|not recogni[sz]ed|unrecogni[sz]ed|not listed|unlisted|unallocated|not allocated|undeliverable|undefined|not defined|not here|does not live"
     r"|(?:been|was|is) (?:deleted|removed)|has left|incorrect|misspelled|marked as invalid|not in (?:the |our |my )?(?:recipient|user|list|directory|database)|no such|doesn't have an?|does not have an?"
@@ -60,12 +60,12 @@ _GONE: Final = (
 )
 _NO: Final = (
     r"(?:no such|unknown|invalid|non ?exist\w{2,6}|unrecogni[sz]ed|not a valid|not an? (?:existing|known|active)|isn't a valid|no valid|no known|undeliverable|unallocated"
-    r"|illegal|incorrect|wrong|undefined|no active|there is no|there's no|have no|no existe (?:el|la)|onbekende|unbekannter?|ung[uü]e?ltiger?|ok[aä]nd|nieznany"
+    r"|illegal|incorrect|wrong|undefined|unavailable|no active|(?:do|does)(?:n't| not) exists? (?:that|such|this)|there is no|there's no|have no|no existe (?:el|la)|onbekende|unbekannter?|ung[uü]e?ltiger?|ok[aä]nd|nieznany"
     r"|несуществующий|неизвестный|неверный)"
 )
 _OFF: Final = (
     r"(?:disabled?|suspended|inactive|deactivated|de activated|blocked|locked(?: out)?|frozen|expired|closed|terminated|not (?:been )?activated?|not active|not enabled|dormant|cancell?ed|hibernated"
-    r"|due to inactivity|temporarily unavailable|restricted|suspendid[oa]|inactiv[oa]|desactivad[oa]|desativad[oa]|bloquead[oa]|expirad[oa]|vencid[oa]|cancelad[oa]|d[eé]sactiv[eé]e?|suspendue?|bloqu[eé]e?|ferm[eé]e?"
+    r"|due to inactivity|temporarily unavailable|restricted|discontinued|suspendid[oa]|inactiv[oa]|desactivad[oa]|desativad[oa]|bloquead[oa]|expirad[oa]|vencid[oa]|cancelad[oa]|d[eé]sactiv[eé]e?|suspendue?|bloqu[eé]e?|ferm[eé]e?"
     r"|disabilitat[oa]|disattivat[oa]|sospes[oa]|bloccat[oa]|gesperrt|deaktiviert|inaktiv|abgelaufen|geblokkeerd|sp[aä]rrad|zablokowan[ea]|nieaktywn[ea]|zawieszon[ea]"
     r"|заблокирован\w?|отключ\w{1,5}|неактив\w{1,4}|приостановлен\w?)"
 )
@@ -79,7 +79,7 @@ _FILLED: Final = (
     r"|not enough (?:space|room|storage)|no (?:more )?(?:space|room)|insufficient|[uü]berschritten|voll|pleine?|satur[eé]e?|d[eé]pass[eé]e?|llen[oa]|excedid[oa]|agotad[oa]|superad[oa]|pien[oa]|superat[oa]|chei[oa]|lotad[oa]|pe[lł]na"
     r"|p[rř]epln[eě]na|megtelt|fullt?|fuld|переполнен\w?|превышен\w?)"
 )
-_UNITS: Final = r"(?:connections?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|errors|requests|commands|threads|senders?)"
+_UNITS: Final = r"(?:connections?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|errors|requests|commands|threads|senders?|users)"
 
 
 def _family(family_id: str, reason: BounceReason, *patterns: str) -> Family:
@@ -100,10 +100,41 @@ RATES: Final = (
         r"excessive (?:volume|rate|number|connections)",
     ),
 )
+US: Final = (
+    _family(
+        "our papers",
+        _R.SENDER_UNAUTHENTICATED,
+        "spf",
+        "dkim",
+        "dmarc",
+        r"anti ?spoof\w{0,4}",
+        "spoofed",
+    ),
+    _family(
+        "a server does not forward for us",
+        _R.RELAYING_DENIED,
+        r"relay\w{0,3}(?: access)?(?: is)? (?:denied|disabled|prohibited|not|forbidden|refused|disallowed|rejected)",
+    ),
+    _family(
+        "our host or address",
+        _R.SENDER_REFUSED,
+        rf"(?:senders?|envelope sender|mail ?from|sender domain|sending (?:domain|host|server|ip|address|mta)|(?:remote|source|client|sending|your|the) ip(?: address)?|ip(?: address)?|(?:remote|client) host"
+        rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {_WORD}){{0,3}}"
+        r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|listed|fake|invalid|unresolvable"
+        r"|resolve fail|not resolve|not exist|has no|no valid|must exist|blacklisted|suspicious|unknown|not found)",
+        r"(?:fake|invalid|bad|rejected|blocked|banned|forbidden|unresolvable|null|unverified) (?:senders?|ip|helo|ehlo|host ?name|source)",
+        r"you are (?:\w{1,9} )?(?:banned|blocked|listed|not authori[sz]ed|not permitted)",
+        r"(?:mail|e ?mail|messages?|connections?) (?:originating )?from (?:that|this|your|the) (?:domain|host|server|ip|network|address|country)",
+        r"(?:of|for) the sending domain",
+        r"blocked by \w{0,12}(?:ip|bl|rbl|sip)",
+    ),
+)
 RECIPIENTS: Final = (
     _family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{_GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
     _family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{_GAP}{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}"),
-    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)"),
+    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
+            r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)"),
+    _family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
 SERVERS: Final = (
     _family(
@@ -114,17 +145,29 @@ SERVERS: Final = (
         r"temporar(?:y|ily) (?:\w{1,12} )?(?:failure|error|problem|unavailable|busy|rejected|refused)",
     ),
 )
+REFUSALS: Final = (
+    _family(
+        "refused without a word on why",
+        _R.RECIPIENT_REFUSED,
+        rf"{_WHO}{_GAP}(?:denied|refused|rejected|not allowed|not permitted|not accepted)",
+        r"cannot deliver mail for",
+    ),
+)
 POLICIES: Final = (
-    _family("our papers", _R.SENDER_UNAUTHENTICATED, "spf", "dkim", "dmarc", r"anti ?spoof\w{0,4}", "spoofed"),
-    _family("their policy", _R.MESSAGE_REFUSED, r"polic(?:y|ies)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
+    _family("their policy", _R.MESSAGE_REFUSED, r"smtp auth\w{0,10}", r"registered users", r"(?:attach\w{0,6}|file) (?:types?|extensions?|names?)", r"in the same domain", r"(?:message|mail|e ?mail)(?: (?:is|was|has|been)){0,3} (?:not welcome|unwanted)", r"polic(?:y|ies)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
 )  # fmt: skip
 
 
+def apart(words: str) -> str:
+    """The words without punctuation inside sentences."""
+    return " ".join(_APART.sub(" ", words).split())
+
+
 def without_us(words: str) -> str:
-    """The words without punctuation inside sentences, and without what is said of us."""
-    return _OF_US.sub(" ~ ", " ".join(_APART.sub(" ", words).split()))
+    """The words without what is spoken of where it is ours."""
+    return _OF_US.sub(" ~ ", words)
 
 
 def find_family(families: tuple[Family, ...], words: str) -> BounceReason | None:
-    """The reason of the first that holds in `words`, as `without_us` gives them."""
+    """The reason of the first that holds in `words`, as `apart` gives them."""
     return next((one.reason for one in families if one.pattern.search(words)), None)

@@ -12,7 +12,10 @@ from postroom.core.bouncefamilies import (
     POLICIES,
     RATES,
     RECIPIENTS,
+    REFUSALS,
     SERVERS,
+    US,
+    apart,
     find_family,
     without_us,
 )
@@ -23,7 +26,7 @@ from postroom.core.bouncereason import (
     Sense,
 )
 from postroom.core.bouncestatus import RELAYS, reason_of_status
-from postroom.core.bouncewords import LAST, OURS, PEER, THEIRS, Phrases
+from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS, Phrases
 from postroom.core.replytable import WORDS
 
 
@@ -45,7 +48,7 @@ WORDS_MOST: Final = 4096
 _BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
 # What says nothing of the mail that came back: qmail's own words, and what a scanner adds to every mail.
 _NOISE: Final = re.compile(
-    r"giving up on|remote host said:|delivery report unavailable|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
+    r"giving up on|(?:remote )?host (?:\S{1,120} )?said:|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
     r" (?:by|with|for|con|par|mit|por|da|auf) [^\n]{0,60}(?:anti-?virus|viruses|viren|nod32)"
     r"|informaci[oó]n de nod32[^\n_]{0,80}"
 )
@@ -169,16 +172,18 @@ def find_reason(words: str) -> BounceReason | None:
 def _find_reason(words: str) -> BounceReason | None:
     if _NO_HOST.search(words):
         return _R.DOMAIN_UNKNOWN
-    apart = without_us(words)
+    said = apart(words)
     return (
         _find(OURS, words)
-        or find_family(RATES, apart)
+        or find_family(RATES, said)
         or _find(THEIRS, words)
-        or find_family(RECIPIENTS, apart)
+        or find_family(US, said)
+        or _find(NOBODY, without_us(words))
+        or find_family(RECIPIENTS, without_us(said))
         or _find(PEER, words)
-        or _as_relays_say(words)
-        or find_family(SERVERS, apart)
-        or find_family(POLICIES, apart)
+        or _as_relays_say(without_us(words))
+        or find_family(SERVERS, said)
+        or find_family(POLICIES, said)
     )
 
 
@@ -207,10 +212,13 @@ def _reason(said: Said) -> BounceReason:
         or reason_of_status(said.status)
         or find_reason(around)
         or _find(LAST, f"{diagnostic} {around}")
+        or find_family(REFUSALS, without_us(apart(diagnostic)))
     )
     if reason is _R.DOMAIN_TROUBLE and reason_of_status(said.status) in _OF_US:
         reason = reason_of_status(said.status)  # "service unavailable" is what many begin with
-    if reason in {_R.MESSAGE_TOO_BIG, _R.RECIPIENT_UNKNOWN} and (said.status or "").endswith(".2.2"):
+    if reason in {_R.MESSAGE_TOO_BIG, _R.RECIPIENT_UNKNOWN} and (said.status or "").endswith(
+        ".2.2"
+    ):
         reason = _R.RECIPIENT_MAILBOX_FULL  # many name both
     if reason is None and said.code == _CLOSING:
         reason = _R.DOMAIN_TROUBLE

@@ -81,7 +81,7 @@ _OURS: Final = (
     _row("block-list", _R.SENDER_REFUSED, "on our block", "refused - see http", "email blocked", "blocked by our", "barracuda reputation", "abuseat", "uceprotect", "listed at", "bl.score", "blocked using", "spamhaus", "spamcop", "sorbs", "dnsbl", " rbl", "rbl.", "blacklist",
          "banned sender", "ask your postmaster for help", "black list", "blocklist", "block list", "banned sending ip", " ip +is blocked", "(bl)",
          "cloudmark+block", "blocked - see", "blocked by+ ip ",
-        "currently listed", "barracudacentral"),
+        "currently listed", "listed by ", "barracudacentral"),
     _row("host-refused", _R.SENDER_REFUSED, "access from ip", "confirm this mail server", "connection was dropped by", "denied by", "from your network", "forbidden ip", "go away", "hosts with dynamic", "open proxy", "remotehost looks", "not allowed to connect", "requires confirmation", "no matches to nameserver query", "sending mta or the sender", "client host rejected", "use the smtp server of your isp",
          "contact your internet service provider", "blocked for abuse", "invalid ip for sending", "open relay",
          "no access from mail server", "my name was rejected", "invalid domain name", "helo command rejected",
@@ -92,7 +92,7 @@ _OURS: Final = (
          "too many bad commands", "host+banned", "may not be mail exchanger", "not a mail exchanger"),
     _row("not-authorised", _R.RECIPIENT_REFUSED, "resolver.rst.notauthorized"),
     _row("recipient-size", _R.MESSAGE_TOO_BIG, "recipsizelimit", "sendsizelimit"),
-    _row("policy-first", _R.MESSAGE_REFUSED, "account not subscribed", "credentials invalid", "insecure", "codes d'authentification", "tls required but", "could not retrieve credentials", "unauthenticated senders", "host network not allowed",
+    _row("policy-first", _R.MESSAGE_REFUSED, "account not subscribed", "authentication failed", "password", "credentials invalid", "insecure", "codes d'authentification", "tls required but", "could not retrieve credentials", "unauthenticated senders", "host network not allowed",
          "protocol violation", "resolver.rst", "authentication required", "authrequired", "local policy"),
     _row("sender", _R.SENDER_REFUSED, "bad outbound sender", "sender address has", "invalid dns mx", "allowed-senders", "allowed senders", "batv", "bogus mail from", "non-member", "members-only list", "bouncedeny", "senderfilterconfig", "emetteur invalide", "envelope senders not allowed", "no third-party dsns", "fully qualified email address", "mail from not owned", "is not a registered gateway user", "returned mail not accepted", "recursive cname", "sender email address", "sender is spammer", "not pre-approved", "sender was rejected", "does not accept mail from", "unsigned dsn", "unroutable sender", "access to submit messages", "your email address has been", "from: domain", "sender address rejected", "domain of sender", "sender rejected",
          "rejected mail from", "mail from address", "sender domain", "sender's domain", "sender denied",
@@ -106,8 +106,8 @@ _OURS: Final = (
 
 _SENT: Final = (
     _row("spam-checks", _R.MESSAGE_SPAM, "antispam check", "anti-spam check"),
-    _row("full-too-big", _R.RECIPIENT_MAILBOX_FULL, "mailbox size limit", "mailbox size exceeded", "quota violation", "storage limit"),
-    _row("malformed", _R.MESSAGE_MALFORMED, "malformed mime", "conversion required", "from: header", "without to:", "without from:", "mime complexity", "message header size", "header are not accepted", "header error", "8-bit data", "headers too large", "header too", "not rfc", "multiple+headers", "rfc 5322", "rfc5322", "rfc2822",
+    _row("full-too-big", _R.RECIPIENT_MAILBOX_FULL, "mailbox size limit", "mailbox size exceeded", "quota violation", "storage limit", "mailbox is full"),
+    _row("malformed", _R.MESSAGE_MALFORMED, "malformed mime", "conversion required", "from: header", "to: header", "header field", "without to:", "without from:", "mime complexity", "message header size", "header are not accepted", "header error", "8-bit data", "headers too large", "header too", "not rfc", "must be rfc", "multiple+headers", "rfc 5322", "rfc5322", "rfc2822",
          "rfc 2822", "rfc 822", "multiple+addresses in from", "bare lf", "bare line feed", "bare linefeed", "line too long",
          "invalid header", "missing header", "duplicate header", "missing from", "missing message-id", "8bit",
          "malformed message", "mime error", "improper use of 8-bit"),
@@ -116,7 +116,7 @@ _SENT: Final = (
          "message too large", "larger than", "exceeds maximum", "exceeds administrative limit", "exceeded the limit",
          "size exceeds", "exceeds the maximum", "maximum message size", "mail too large", "max message size",
          "nachricht zu groß", "trop volumineux", "demasiado grande", "サイズ+超"),
-    _row("spam", _R.MESSAGE_SPAM, "blacklisted url", "bogofilter", "content denied", "bulk email", "mass mail", "bulk mail", "content filter", "spam", "message content rejected", "content rejected", "unsolicited", 
+    _row("spam", _R.MESSAGE_SPAM, "blacklisted url", "bogofilter", "content denied", "bulk email", "mass mail", "bulk mail", "content filter", "spam", "message content rejected", "content rejected", "unsolicited",
          "junk mail", "suspicious mail", "message+bulk", " ube, id", "high probability", "considered uce"),
     _row("policy", _R.MESSAGE_REFUSED, "illegal attachment", "envelope blocked", "not accepting mail with", "closed mailing list", "denied by policy", "organizational settings", "organization policy", "low priority", "captcha", "not authorized to send", "policy reasons", "policy violation", "security polic", "content presents a potential",
          "administrative prohibition", "prohibited", "violat", "message not allowed",
@@ -126,7 +126,7 @@ _SENT: Final = (
 
 # What is about the recipient or where it lives.
 _FULL: Final = _row(
-    "full", _R.RECIPIENT_MAILBOX_FULL, "insufficient disk space", "exceeding+quota", "disc quota", "enough space", "storage allocation", "disk quota", "mail file size", "space limit", "quota usage", "maildir delivery failed", "allowed quota", "disk space", "storage quota", "mail box is full", "exceed the quota", "would exceed", "pleine", "over disk", "mailbox full", "mailbox is full", "mailbox+over quota", "over quota", "overquota",
+    "full", _R.RECIPIENT_MAILBOX_FULL, "insufficient disk space", "exceeding+quota", "disc quota", "enough space", "storage allocation", "disk quota", "mail file size", "space limit", "quota usage", "maildir delivery failed", "allowed quota", "disk space", "storage quota", "mail box is full", "exceed the quota", "would exceed", "pleine", "over disk", "mailbox full", "mailbox+over quota", "over quota", "overquota",
     "quota exceeded", "exceeded+quota", "exceeds+quota", "quota full", "out of storage", "storage+exceed",
     "mailfolder is full", "mailbox limit", "mailbox has exceeded", "mailbox exceed", "mailbox+exceeded", "exceeds allowed size", "not enough storage space",
     "not enough disk space", "inbox is full", "inbox+full", "user is over", "account is full",
@@ -145,7 +145,7 @@ _DISABLED: Final = _row(
         "temporarily deactivated", "not accepting messages",
 )  # fmt: skip
 _RECIPIENT: Final = (
-    _row("their-own-programs", _R.DOMAIN_TROUBLE, "procmail", "ldap server", "lock failure", "mailbox.lock", "couldn't create"),
+    _row("their-own-programs", _R.DOMAIN_TROUBLE, "procmail", "user lookup failed", "user database", "mail system storage", "mail system is full", "ldap server", "lock failure", "mailbox.lock", "couldn't create"),
     _FULL,
     _DISABLED,
     _row("moved", _R.RECIPIENT_MOVED, "no longer on server", "has moved", "user not local; please try", "user moved", "new address", "address+changed to",
@@ -159,13 +159,15 @@ _RECIPIENT: Final = (
     _row("no-domain", _R.DOMAIN_UNKNOWN, "domain is not reachable", "domain must exist", "mail domain mentioned", "host unknown", "unknown host", "unknown domain", "domain unknown", "nxdomain",
          "domain name not found", "domain not found", "host not found", "host+not found", "find any host",
          "domain does not exist", "no such domain", "no relevant answers",          "name or service not known", "host or domain name not found", "unrouteable mail domain",
-         "unrouteable address", "unroutable", "domain+couldn't be found", "illegal host/domain", "bad destination host", "bad destination system",
+         "unrouteable address", "unroutable", "domain+couldn't be found", "illegal host/domain", "no mx for", "bad destination host", "bad destination system",
          "bad destination mailbox domain", "hôte inconnu", "domaine+existe pas", "domain is invalid"),
 )  # fmt: skip
-_UNKNOWN: Final = (
+_REFUSING: Final = (
     _row("unknown-later", _R.RECIPIENT_REFUSED, "only accepting mail from", "bounced address", "restricted sms", "is not accepting any mail", "user rules", "not found recipient account", "recipient preferences", "account is protected by", "user refuses", "user reject", "refuse to receive mail", "blocked by the recipient", "due to recipient", ": user unknown (in reply to end", "message filtered", "because the recipient is not accepting",
          "email preferences of the person", "recipient has blocked", "not accepting mail from", "recipient+refuses",
          "user is not accepting", "rejected by recipient", "rejected by the recipient", "rejected by this user", "rejected by the user"),
+)  # fmt: skip
+_UNKNOWN: Final = (
     _row("unknown", _R.RECIPIENT_UNKNOWN, "can't accept user", "sconosciut", "destinatario errato", "final delivery user", "nessun utente", "mail box available", "not a local address", "recipient is not local", "recipient not ok", "recipient refuses to accept", "badrcptto", "validrcptto", "envelope recipient has been denied", "there is no one at", "undeliverable address", "missing home directory", "user not active", "virtual user", "account unavailable", "email name is not found", "not listed in public", "invalid-recipient", "address invalid", "no user here", "unknown-user", "unknown user", "user unknown", "user not found", "user is unknown", "no such user",
          "no such mailbox", "no such recipient", "no such address", "no such account", "no such local", "no such person",
          "no user by that name", "no mailbox", "unknown recipient", "unknown local", "unknown or illegal", "unknown address",
@@ -194,7 +196,7 @@ _UNKNOWN: Final = (
 
 # What went wrong over there.
 _PEER: Final = (
-    _row("gave-up", _R.DOMAIN_TROUBLE, "delivery time expired", "delivery expired", "mx record points to local host", "message seems to loop", "loop detected", "did not respond", "not collected after", "multiple retries", "allowed queue period", "failed to deliver to domain", "looping", "forwarding loop", "computer could not be found", "retry time", "retry timeout", "in the queue too long", "too long in queue", "message expired",
+    _row("gave-up", _R.DOMAIN_TROUBLE, "delivery time expired", "delivery expired", "mx record points to local host", "message seems to loop", "mailloop", "loop detected", "did not respond", "not collected after", "multiple retries", "allowed queue period", "failed to deliver to domain", "looping", "forwarding loop", "computer could not be found", "retry time", "retry timeout", "in the queue too long", "too long in queue", "message expired",
          "envelope expired", "queue.expired", "could not deliver for the last", "giving up", "failing for a long time",
          "delivery failed+attempts", "could not be delivered for", "cannot send message for", "was aborted after",
          "not delivered within", "undeliverable for", "unable to deliver this message after", "timed out", "timeout",
@@ -206,7 +208,7 @@ _PEER: Final = (
          "connect to", "could not find a gateway", "unable to contact", "wasn't able to establish", "routing loop",
          "mail loop", "too many hops", "hop count", "maximum allowed times", "loops back", "has been delayed",
          "nicht erreichbar", "zeitüberschreitung", "délai", "tiempo de espera", "тайм-аут"),
-    _row("trouble", _R.DOMAIN_TROUBLE, "internal error", "misconfigured", "no mdb", "queue file write", "local problem", "waiting for input", "exit code", "permission denied", "bin/vacation", "mail system full", "error in processing", "internal system error", "system error", "system problem", "mailer error",
+    _row("trouble", _R.DOMAIN_TROUBLE, "dns error", "internal error", "could not be stored", "error writing", "write error", "misconfigured", "no mdb", "queue file write", "local problem", "waiting for input", "exit code", "permission denied", "bin/vacation", "mail system full", "error in processing", "internal system error", "system error", "system problem", "mailer error",
          "maildrop", "service currently unavailable", "service unavailable",
         "temporarily unavailable",
          "temporary failure", "temporary error", "temporary problem", "transaction failed", "local error", "insufficient permission",
@@ -232,5 +234,6 @@ LAST: Final = (
 )
 
 OURS: Final = _OURS
-THEIRS: Final = (*_SENT, *_RECIPIENT, *_UNKNOWN)
+THEIRS: Final = (*_SENT, *_RECIPIENT, *_REFUSING)
+NOBODY: Final = _UNKNOWN
 PEER: Final = _PEER
