@@ -122,6 +122,8 @@ US: Final = (
         rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {_WORD}){{0,3}}"
         r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|listed|fake|invalid|unresolvable"
         r"|resolve fail|not resolve|not exist|has no|no valid|must exist|blacklisted|suspicious|unknown|not found)",
+        rf"your (?:e ?mail )?(?:accounts?|address|mail ?box|user)(?: {_WORD}){{0,3}} (?:{_GONE}|{_OFF})",
+        r"verify your",
         r"(?:fake|invalid|bad|rejected|blocked|banned|forbidden|unresolvable|null|unverified) (?:senders?|ip|helo|ehlo|host ?name|source)",
         r"you are (?:\w{1,9} )?(?:banned|blocked|listed|not authori[sz]ed|not permitted)",
         r"(?:mail|e ?mail|messages?|connections?) (?:originating )?from (?:that|this|your|the) (?:domain|host|server|ip|network|address|country)",
