@@ -1,7 +1,7 @@
 """Families of words by which reports say why: what is spoken of, and what is said of it, a few words apart.
 
 `core.bouncewords` has the sentences that are known; these hold in every other wording of the same, in many languages.
-They are looked for in plain words (`core.bounceread`) without punctuation inside a sentence. What speaks of us (our
+They are looked for in plain words (`core.bounceread`) without punctuation inside a sentence; `@` is the recipient's address. What speaks of us (our
 address, our host, the sender's account) is taken out first: it must never be read as said of the recipient.
 Every expression is bounded: at most four words lie between its two parts, so it is linear in the text.
 """
@@ -32,6 +32,9 @@ _OF_US: Final = re.compile(
 
 _WORD: Final = r"[^ ]{0,39}[^ .;!?]"
 _GAP: Final = rf"(?: {_WORD}){{0,4}} "
+_VERB: Final = (
+    r"(?:(?:is|was|has|have|been|does|did|could|can|you sent to|currently|now|the|an?) ){1,3}"
+)
 _FILL: Final = (
     r"(?:(?:the|this|that|a|an|or|of|for|local|final|destination|recipient'?s?|target|remote|intended|specified|such|smtp"
     r"|mail|e|email|e-mail|virtual|disabled|unknown|mailbox|user|to) ){0,3}"
@@ -48,7 +51,7 @@ _WHO: Final = (
     r"|пользовател\w{1,3}|получател\w{1,3}|ящик\w{0,2}|адресат\w{0,2}|адрес\w{0,2}|користувач\w{0,2}|скринька)"
 )
 _GONE: Final = (
-    r"(?:unknown|unknow|not known|not exists?|(?:do|does|did)(?:n't|nt) exists?|non ?exist\w{0,6}|not found|n[o']t be found|can(?:not|'t) be found|couldn't be found|cannot find"
+    r"(?:unknown|unknow|not known|no exists?|not exists?|(?:do|does|did)(?:n't|nt) exists?|non ?exist\w{0,6}|not found|n[o']t be found|can(?:not|'t) be found|couldn't be found|cannot find"
     r"|invalid|not valid|not a valid|not an? (?:active|known|existing|local)|isn't valid|no longer (?:valid|exists?|here|with|works?|employed|at|on)|not registered|unregistered"
     r"|not recogni[sz]ed|unrecogni[sz]ed|not listed|unlisted|unallocated|not allocated|undeliverable|undefined|not defined|not here|does not live"
     r"|(?:been|was|is) (?:deleted|removed)|has left|incorrect|misspelled|marked as invalid|not in (?:the |our |my )?(?:recipient|user|list|directory|database)|no such|doesn't have an?|does not have an?"
@@ -95,7 +98,8 @@ RATES: Final = (
         rf"too (?:many|much|frequent)(?! hops)(?: {_WORD}){{0,2}} {_UNITS}",
         rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {_WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
         rf"(?:number|rate|volume) of (?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {_WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached)",
-        r"(?:rate|frequency|connection|concurrency|hourly|sending|relay|recipients?|velocity)(?: limit| quota)(?:ed|s)?",
+        r"(?:rate|frequency|connection|concurrency|hourly|sending|relay|velocity)(?: limit| quota)(?:ed|s)?",
+        r"recipients? limit",
         rf"(?:sent|sending|send|receiving)(?: {_WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
         r"excessive (?:volume|rate|number|connections)",
     ),
@@ -120,7 +124,7 @@ US: Final = (
         _R.SENDER_REFUSED,
         rf"(?:senders?|envelope sender|mail ?from|sender domain|sending (?:domain|host|server|ip|address|mta)|(?:remote|source|client|sending|your|the) ip(?: address)?|ip(?: address)?|(?:remote|client) host"
         rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {_WORD}){{0,3}}"
-        r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|listed|fake|invalid|unresolvable"
+        r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|not in my|listed|fake|invalid|unresolvable"
         r"|resolve fail|not resolve|not exist|has no|no valid|must exist|blacklisted|suspicious|unknown|not found)",
         rf"your (?:e ?mail )?(?:accounts?|address|mail ?box|user)(?: {_WORD}){{0,3}} (?:{_GONE}|{_OFF})",
         r"verify your",
@@ -133,8 +137,8 @@ US: Final = (
 )
 RECIPIENTS: Final = (
     _family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{_GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
-    _family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{_GAP}{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}"),
-    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
+    _family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{_GAP}{_OFF}", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)"),
+    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"@ {_VERB}{_GONE}", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
             r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)"),
     _family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
@@ -151,12 +155,12 @@ REFUSALS: Final = (
     _family(
         "refused without a word on why",
         _R.RECIPIENT_REFUSED,
-        rf"{_WHO}{_GAP}(?:denied|refused|rejected|not allowed|not permitted|not accepted)",
+        rf"{_WHO}{_GAP}(?:denied|refused|rejected|not allowed|not permitted|not accepted|not ok|cannot be verified|not verified)",
         r"cannot deliver mail for",
     ),
 )
 POLICIES: Final = (
-    _family("their policy", _R.MESSAGE_REFUSED, r"smtp auth\w{0,10}", r"registered users", r"(?:attach\w{0,6}|file) (?:types?|extensions?|names?)", r"in the same domain", r"(?:message|mail|e ?mail)(?: (?:is|was|has|been)){0,3} (?:not welcome|unwanted)", r"polic(?:y|ies)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
+    _family("their policy", _R.MESSAGE_REFUSED, r"smtp auth\w{0,10}", r"registered users", r"(?:attach\w{0,6}|file) (?:types?|extensions?|names?)", r"in the same domain", r"(?:message|mail|e ?mail)(?: (?:is|was|has|been)){0,3} (?:not welcome|unwanted)", r"polic(?:y|ies)", rf"(?:message|mail|mail data|content)(?: {_WORD}){{0,2}} (?:refused|reject(?:ed)?|denied)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
 )  # fmt: skip
 
 

@@ -32,13 +32,17 @@ from postroom.core.replytable import WORDS
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of one recipient: `action` in lower case, status and code, the server's own words, and those around."""
+    """What is known of one recipient: `action` in lower case, status and code, the server's own words, and those around.
+
+    `recipient` is taken for a noun where a server names it in place of one ("… is unknown here").
+    """
 
     action: str | None
     status: str | None
     code: int | None
     diagnostic: str
     around: str = ""
+    recipient: str | None = None
 
 
 _C = BounceClass
@@ -46,6 +50,7 @@ _R = BounceReason
 
 WORDS_MOST: Final = 4096
 _BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
+_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,10}")
 # What says nothing of the mail that came back: qmail's own words, and what a scanner adds to every mail.
 _NOISE: Final = re.compile(
     r"giving up on|(?:remote )?host (?:\S{1,120} )?said:|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
@@ -150,29 +155,32 @@ def make_sense(said: Said) -> Sense:
     return Sense(_C.TEMPORARY if is_passing else _C.PERMANENT, reason)
 
 
-def plain_words(text: str) -> str:
-    """The text as it is looked at: lower case, one blank between words, without addresses and codes."""
-    lines = _BRACKETED.sub(" ", _NOISE.sub(" ", text[:WORDS_MOST].lower()))
-    # An address goes, the dots that sendmail puts behind it stay.
-    kept = (
-        word if "@" not in word else "..." if word.endswith("...") else "" for word in lines.split()
-    )
-    words = " ".join(kept)
+def plain_words(text: str, recipient: str | None = None) -> str:
+    """The text as it is looked at: lower case, one blank between words, without codes; addresses go, `recipient` is @."""
+    bounded = text[:WORDS_MOST].lower()
+    if recipient and "@" in recipient:
+        key = recipient.lower()
+        bounded = bounded.replace(f"<{key}>", " @ ").replace(key, " @ ")
+    words = _ADDRESS.sub(" ", _BRACKETED.sub(" ", _NOISE.sub(" ", bounded)))
     return " ".join(_NUMBERS.sub(" ", words).split())
 
 
 def find_reason(words: str) -> BounceReason | None:
     """What these words, made plain, say; None where they say nothing that is known."""
-    telling = words.replace(_WHATEVER, " ")
-    if telling == words:
-        return _find_reason(words)
-    return _find_reason(" ".join(telling.split())) or _R.RECIPIENT_UNKNOWN
+    bare = _without_recipient(words)
+    if _WHATEVER not in bare:
+        return _find_reason(bare, apart(words))
+    telling = " ".join(bare.replace(_WHATEVER, " ").split())
+    return _find_reason(telling, apart(telling)) or _R.RECIPIENT_UNKNOWN
 
 
-def _find_reason(words: str) -> BounceReason | None:
+def _without_recipient(words: str) -> str:
+    return " ".join(word for word in words.split() if word != "@")
+
+
+def _find_reason(words: str, said: str) -> BounceReason | None:
     if _NO_HOST.search(words):
         return _R.DOMAIN_UNKNOWN
-    said = apart(words)
     return (
         _find(OURS, words)
         or find_family(RATES, said)
@@ -205,13 +213,14 @@ def _find(rows: tuple[Phrases, ...], words: str) -> BounceReason | None:
 def _reason(said: Said) -> BounceReason:
     if _FILTERED in " ".join(f"{said.diagnostic} {said.around}"[:WORDS_MOST].lower().split()):
         return _R.RECIPIENT_REFUSED
-    diagnostic = plain_words(said.diagnostic or said.around)
-    around = plain_words(said.around)
+    diagnostic = plain_words(said.diagnostic or said.around, said.recipient)
+    around = plain_words(said.around, said.recipient)
+    spoken = _without_recipient(f"{diagnostic} {around}")
     reason = (
         find_reason(diagnostic)
         or reason_of_status(said.status)
         or find_reason(around)
-        or _find(LAST, f"{diagnostic} {around}")
+        or _find(LAST, spoken)
         or find_family(REFUSALS, without_us(apart(diagnostic)))
     )
     if reason is _R.DOMAIN_TROUBLE and reason_of_status(said.status) in _OF_US:
@@ -222,7 +231,7 @@ def _reason(said: Said) -> BounceReason:
         reason = _R.RECIPIENT_MAILBOX_FULL  # many name both
     if reason is None and said.code == _CLOSING:
         reason = _R.DOMAIN_TROUBLE
-    return _at_its_place(reason, said, f"{diagnostic} {around}")
+    return _at_its_place(reason, said, spoken)
 
 
 _CLOSING: Final = 421
