@@ -86,6 +86,23 @@ def test_what_speaks_of_us_never_ends_an_address(case: str) -> None:
     assert sense_of(ABOUT_US[case]).suppression is None
 
 
+# Where a server names the address, and no noun.
+NAMED = {
+    "is not known": ("550 5.1.1 <a@x.example> is not known here", _R.RECIPIENT_UNKNOWN),
+    "has no account": ("550 5.1.1 I'm sorry but a@x.example does not have an account", _R.RECIPIENT_UNKNOWN),
+    "is switched off": ("550 <a@x.example> is a deactivated one", _R.RECIPIENT_DISABLED),
+    "joined to what is said": ("550 5.1.1 a@x.example:user not exist", _R.RECIPIENT_UNKNOWN),
+    "another's": ("550 5.7.1 b@y.example is not known here", _R.MESSAGE_REFUSED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_recipients_address_stands_for_the_noun(case: str) -> None:
+    words, reason = NAMED[case]
+    status = next((one for one in words.split() if one.count(".") == 2), None)
+    assert make_sense(Said("failed", status, 550, words, "", "A@x.example")).reason is reason
+
+
 FRAMES = {
     "qmail": "192.0.2.7 does not like recipient.\nRemote host said: 550 5.1.1 unknown\nGiving up on 192.0.2.7.",
     "a scanner's lines": "550 5.1.1 unknown\nThis message was checked by the antivirus of mx.example",

@@ -138,7 +138,7 @@ US: Final = (
 RECIPIENTS: Final = (
     _family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{_GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
     _family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{_GAP}{_OFF}", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)"),
-    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"@ {_VERB}{_GONE}", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
+    _family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"@ {_VERB}{_GONE}", r"@ (?:doesn't|does not) have an?", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
             r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)"),
     _family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
