@@ -122,6 +122,11 @@ FOLLOWED = {
     "two telephones": "Yes.\n\nSent from my iPhone\nGet Outlook for iOS\n",
     "a telephone below a name": "Yes.\n\n--\nAlice\n\nSent from my iPhone\n",
     "a telephone and Outlook": f"Yes.\n\nGet Outlook for iOS<https://x.example/o>\n{PROVING['Outlook on the web']}\n\nIs it?\n",
+    "a telephone above an answer": "Sent from my iPhone\n\nYes.\n",
+    "a telephone above an answer, in German": "Gesendet mit iPhone\n\nYes.\n",
+    "a telephone above a header that proves nothing": "Yes.\n\nSent from my iPhone\n\nbob@x.example wrote:\n\nIs it?\n",
+    "a telephone above a name": "Yes.\nVerzonden vanuit Outlook voor iOS\n\nBob Example schreef:\n\nIs it?\n",
+    "a mailing list below a short line": "Yes.\n\n__\nThings mailing list\nthings@x.example\n",
     "a virus scanner": "Yes.\n\nVirus-free. www.x.example <https://x.example/?utm=1>\n",
 }  # fmt: skip
 
@@ -260,6 +265,8 @@ HOSTILE = {
     "originals": "-----Original Message-----\n", "angles": "<\n", "an angle": "<", "addresses": "a@b:\n",
     "headers without end": "On 3 Jan 2022 10:00 x <a@b>\n", "headers half open": "On 3 Jan 2022 10:00 x <a@b wrote:\n",
     "telephones": "\n> a\n\nSent from my iPhone\n\n", "warnings": "CAUTION: external email, click\n", "rules": "_____\n",
+    "prompts": ">>> a\n", "captions": "---- a ----\nFrom: a\n", "telephones above colons": "Sent from my iPhone\na wrote:\n",
+    "names first": "a wrote on 1/3/22 b" * 15 + ":\n", "arrows": "> a <\n", "dashes and words": "----- a " * 20 + "\nFrom: a@b\nTo: b\nSubject: c\n",
     "dates": "1.1.11 " * 60 + ":\n", "words": "3 abcdefghij " * 38 + ":\n", "one line of labels": "From: a b: " * 90 + "\n",
     "closings": "<a\n> wrote:\n", "delimiters": "reply above this line\n", "mboxes": ">From x\n", "mailtos": "mailto:\n\n",
 }  # fmt: skip

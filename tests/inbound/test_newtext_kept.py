@@ -45,6 +45,12 @@ KEPT = {
     "a table below an address": "Ask Bob <bob@x.example>\n| a | b |\n| c | d |\n",
     "bars": "Look:\n| one\n| two\n",
     "arrows": "-> one\n=> two\n",
+    "a program at its prompt": "I tried:\n>>> import this\n>>> this.s\n'Gur'\n\nWhy?\n",
+    "a prompt without a command": "I tried:\n\n>>> for x in y:\n...     print(x)\n>>>\nand nothing came.\n",
+    "arrows around a line": "Visit us\n>>> >>> https://x.example <<<\nor call.\n",
+    "an arrow around a word": "Look\n> here <\nand there.\n",
+    "a footer of one's own": "Yes.\n\n__\nAlice\n",
+    "what it says, drawn": "---- Trip ----\n\nWe go to Paris.\n",
     "a question about above": "Why do you say so above? I reply here.\n",
     "a greeting and a name": "Yes.\n\nBest regards,\nAlice Example\nCustomer Ltd.\n",
     "an empty text": "",
@@ -65,6 +71,7 @@ LOOKS_QUOTED = {
     "two lines like a header": "Hello\nFrom: Berlin\nTo: Paris\nby train.\n",
     "three lines like a header": "Book this:\nFrom: Berlin\nTo: Paris\nDate: 3 May 10:00\n\nThanks\n",
     "D11 a law": "Le texte que la loi de 2022 écrit :\n\nnul n'est censé.\n",
+    "two lines below a drawn word": "---- Trip ----\nFrom: Berlin\nTo: Paris\nSee you there.\n",
     "a header that is not sure": "On Monday 3 May, Bob wrote:\n\nIs it?\n\nIt is.\n",
 }  # fmt: skip
 
@@ -98,6 +105,12 @@ PROSE_ABOVE = {
     "a sentence with an address": "Ask bob@x.example for it.",
     "half a sentence": "Yes, of course",
     "a question": "Is it true?",
+    "a name that begins like Tuesday": "Marianne",
+    "a name that begins like Monday": "Monika",
+    "a greeting that begins like Friday": "Freundliche Grüße",
+    "a greeting that begins like a day": "Vendredi prochain",
+    "a greeting that begins like On": "A plus",
+    "a short word that is a day": "So",
 }
 
 
@@ -107,6 +120,12 @@ PROSE_ABOVE = {
     [
         "On Mon, 3 Jan 2022 at 10:00, Bob <bob@x.example> wrote:",
         "Bob Example <bob@x.example> wrote:",
+        "Bob Example <bob@x.example> schrieb am Mo., 3. Jan. 2022 um 10:00 Uhr:",
+        "Bob Example <bob@x.example>, 3 Oca 2022 Pzt, 10:00 tarihinde şunu yazdı:",
+        "Bob Example <bob@x.example> ezt írta (időpont: 2022. jan. 3., H, 10:00):",
+        "Bob Example <bob@x.example> 于2022年1月3日周一 10:00写道：",
+        "Bob Example schrieb am 03.01.2022 um 10:00:",
+        "bobs-shop schrieb am Mo. 3. Januar 2022 um 10:00:",
         "Am Mo., 3. Jan. 2022 um 10:00 Uhr schrieb Bob <bob@x.example>:",
         "From: Bob <bob@x.example>\nSent: Monday, 3 January 2022 10:00\nTo: Alice\nSubject: Report",
     ],

@@ -105,6 +105,15 @@ def signature_start(lines: Lines, first: int, last: int) -> tuple[int, bool] | N
     return None
 
 
+def device_end(lines: Lines, start: int) -> int:
+    """The line behind that of a telephone which stands above everything, as an answer below it leaves it there."""
+    first = _first_said(lines, start)
+    if first is None or lines.is_quoted[first] or not is_device_line(lines.bare[first]):
+        return start
+    is_apart = not any(lines.bare[first + 1 : first + 2])
+    return first + 1 if is_apart and lines.said_from(first + 2) is not None else start
+
+
 def is_device_line(bare: str) -> bool:
     """Whether a program wrote this last line to say what it is or runs on."""
     unlinked = _LINK.sub(" ", _NAMED_LINK.sub(r"\1", bare[: 4 * _DEVICE_MOST]))
@@ -137,8 +146,8 @@ def _is_model(word: str) -> bool:
 
 def _is_footer(bare: str, below: list[str]) -> bool:
     """The end that mailing lists put under everything."""
-    is_drawn = is_rule(bare) or _DASHES.fullmatch(bare) is not None
-    return is_drawn and bool(below) and any(one in below[0].casefold() for one in _FOOTER)
+    is_drawn = is_rule(bare) or _DASHES.fullmatch(bare) is not None or _LINE.fullmatch(bare)
+    return bool(is_drawn) and bool(below) and any(one in below[0].casefold() for one in _FOOTER)
 
 
 def _is_card(below: list[str]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.inbound.quotewords import (
+    NAME_FIRST,
     ON,
     PRONOUNS,
     QUOTING,
@@ -48,7 +49,7 @@ _BRACKETED: Final = re.compile(
 )
 # "2022/1/3 Bob <bob@x.example>", where marked lines follow.
 _UNENDED: Final = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2} [^<>]{0,100}<[^\s<>@]{1,200}@[^\s<>]{1,255}>"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2} [^<>]{0,100}< ?[^\s<>@]{1,200}@[^\s<>]{1,255}>"
 )
 _DIGIT: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"(?<![\d:])\d{4}(?!\d)|\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}")
@@ -57,8 +58,8 @@ _DAY: Final = re.compile(
 )
 _TIME: Final = re.compile(r"\d{1,2}[:.h\uff1a]\d\d(?!\d)|\d{1,2}[時点시]")
 _ON: Final = re.compile(
-    rf"-{{0,8}} ?(?:(?:{_any(ON)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d|\[?(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)"
-    rf"|(?:{_any(WEEKDAYS_SHORT)})[., ])",
+    rf"-{{0,8}} ?(?:(?:{_any(ON)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d"
+    rf"|\[?(?:(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)|(?:{_any(WEEKDAYS_SHORT)})[., ])(?=[^<>\d]{{0,24}}\d))",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(r"[^<>]{1,100}[<(\[]|[<\[(]")
@@ -70,7 +71,7 @@ _AUXILIARIES: Final = frozenset(
     {"a", "ha", "har", "hat", "have", "had", "avez", "has", "đã", "va", "şunu", "ezt"}
 )
 _QUOTING: Final = phrases(QUOTING)
-_NAME_FIRST: Final = re.compile(r" (?:wrote on|kirjoitti|schrieb am|skrev den|schreef op) ")
+_NAME_FIRST: Final = re.compile(rf" (?:{_any(NAME_FIRST)}) ")
 _PARTICLES: Final = frozenset(
     {
         "van",
@@ -141,7 +142,7 @@ def _may_end(lines: Lines, last: int, *, is_marked: bool) -> bool:
     bare = lines.bare[last]
     if len(bare) > _LONGEST:
         return False
-    if is_marked and _UNENDED.fullmatch(bare):
+    if is_marked and "@" in bare and bare.endswith(">"):
         return True
     if _before_verb(bare.casefold()) is not None:
         return is_marked or _END.search(bare) is not None
@@ -150,7 +151,11 @@ def _may_end(lines: Lines, last: int, *, is_marked: bool) -> bool:
     if is_marked or "@" in bare:
         return True
     above = " ".join(lines.bare[max(last - _FOLDED_MOST + 1, 0) : last + 1]).casefold()
-    return "@" in above or not _EARLY.isdisjoint(above.split()) or "wrote on" in above
+    return (
+        "@" in above
+        or not _EARLY.isdisjoint(above.split())
+        or _NAME_FIRST.search(above[-_LONGEST:]) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +174,15 @@ def _judged(joined: str, *, is_marked: bool, is_folded: bool) -> _Found | None:
     begins = _ON.match(joined) is not None
     if is_marked and ((not begins and _is_name(joined)) or _UNENDED.fullmatch(joined)):
         return _Found(is_proof=False, is_whole=begins or not has_address)
-    if not (begins or ends_in_address or (has_address and _NAMED.match(joined))):
+    is_named = not begins and _is_dated_name(joined)
+    if not (begins or ends_in_address or is_named or (has_address and _NAMED.match(joined))):
         return None
     is_said = _is_said(joined.casefold())
     if is_said is None:
         return None
     has_digit = _DIGIT.search(joined) is not None
-    has_year = has_digit and _YEAR.search(joined) is not None
+    year = _YEAR.search(joined) if has_digit else None
+    has_year = year is not None
     has_time = has_digit and _TIME.search(joined) is not None
     has_date = has_year or (has_digit and _DAY.search(joined) is not None)
     is_placed = has_date or has_time
@@ -185,13 +192,16 @@ def _judged(joined: str, *, is_marked: bool, is_folded: bool) -> _Found | None:
         or (has_year and has_time and _BRACKETED.search(joined) is not None)
         or (is_said and has_address)
         or (is_said and begins and has_date and (has_time or has_year))
+        or (is_named and has_time)
         or _OURS.search(joined) is not None
     )
     is_enough = begins and is_said and (is_placed or (is_marked and not is_folded))
     is_dated = is_marked and begins and has_date and has_time  # "03.01.2022 10:00, Bob:"
     if not (is_proof or is_enough or is_dated):
         return None
-    return _Found(is_proof, is_whole=begins and (has_date or not has_address))
+    has_name_first = is_named or (year is not None and "@" in joined[: year.start()])
+    is_whole = has_name_first or (begins and (has_date or not has_address))
+    return _Found(is_proof, is_whole)
 
 
 def _before_verb(folded: str) -> str | None:
@@ -232,11 +242,23 @@ def _is_name(joined: str) -> bool:
         return True
     before = _before_verb(folded)
     if before is None:
-        parted = _NAME_FIRST.split(folded, maxsplit=1)
-        if len(parted) == 1 or not _YEAR.search(parted[1]):
-            return False
-        before = parted[0]
-    words = joined[: len(before)].split()
+        return _is_dated_name(joined)
+    return _names_person(joined[: len(before)])
+
+
+def _is_dated_name(joined: str) -> bool:
+    """Whether it is a name, a verb and a date behind it: "Bob wrote on 1/3/22 10:00 AM:"."""
+    parted = _NAME_FIRST.split(joined.casefold(), maxsplit=1)
+    if len(parted) == 1 or _YEAR.search(parted[1]) is None:
+        return False
+    words = parted[0].split()
+    is_login = len(words) == 1 and words[0] not in _PRONOUNS
+    return is_login or _names_person(joined[: len(parted[0])])
+
+
+def _names_person(said: str) -> bool:
+    """Whether the words may be a name, and are no pronoun."""
+    words = said.split()
     while words and words[-1].casefold() in _AUXILIARIES:
         words.pop()
     is_person = bool(words) and words[0].casefold() in _PRONOUNS

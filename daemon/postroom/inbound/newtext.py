@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from postroom.core.inmail import Removed, RemovedWhy, TextConfidence
-from postroom.inbound.edges import banner_end, is_device_line, signature_start
+from postroom.inbound.edges import banner_end, device_end, is_device_line, signature_start
 from postroom.inbound.headerblocks import (
     find_block,
     find_label,
@@ -99,7 +99,9 @@ def find_new(
     )
     above = banner_end(lines)
     reading.fates[:above] = [RemovedWhy.BANNER] * above
-    end = _go_through(reading, above, keeps_forward=is_page)
+    begin = device_end(lines, above)
+    reading.fates[above:begin] = [RemovedWhy.SIGNATURE] * (begin - above)
+    end = _go_through(reading, begin, keeps_forward=is_page)
     _take_signatures(reading, end)
     return _finished(reading)
 
@@ -206,14 +208,17 @@ def _header(reading: _Reading, at: int) -> _Mark | None:
     lines = reading.lines
     following = lines.said_from(at + 1)
     is_marked = following is not None and lines.is_quoted[following]
-    reading.hits += is_marked or lines.bare[at].endswith((":", "\uff1a"))
-    header = find_header_line(lines, at, is_marked=is_marked)
+    is_ended = lines.bare[at].endswith((":", "\uff1a"))
+    reading.hits += is_marked or is_ended
+    above = lines.said_above(at) if is_ended else None
+    is_below = above is not None and is_device_line(lines.bare[above])  # nobody writes below it
+    header = find_header_line(lines, at, is_marked=is_marked or is_below)
     if header is None:
         return None
-    if not (is_marked or header.is_proof):
+    if not (is_marked or is_below or header.is_proof):
         reading.is_doubtful = True
         return None
-    return _Mark(header.start, at + 1, RemovedWhy.QUOTE, header.is_proof)
+    return _Mark(header.start, at + 1, RemovedWhy.QUOTE, is_below or header.is_proof)
 
 
 def _end_below(lines: Lines, at: int) -> int:

@@ -24,6 +24,11 @@ WROTE: Final = (
 )
 # The same where words are not set apart.
 WROTE_UNSPACED: Final = "写道|寫道|のメール|が書きました|さんは書きました|さんが書きました|のメッセージ|님이 작성|님이 씀|작성|เขียนว่า|เขียน"
+# The verb where a name stands in front of it and the date behind.
+NAME_FIRST: Final = (
+    "wrote on|wrote at|schrieb am|kirjoitti|skrev den|schreef op|a écrit le|escribió el|escreveu em|ha scritto il"
+    "|napisał(a) dnia|napisał(a)|napsal(a) dne|napsal dne|napísal(a) dňa|написал(а)|написал|napisao je|a scris pe|a scris la"
+)
 # How such a line begins.
 ON: Final = (
     "on|le|am|el|em|il|op|den|dnia|w dniu|dne|dňa|v|på|d.|у|в|во|на|în|pe|στις|la|vào|vào lúc|pada|pada tanggal|w|ke"
@@ -85,12 +90,18 @@ ORIGINAL: Final = (
     "|original-nachricht|originalnachricht|originale nachricht|ursprüngliche mail|ursprüngliche e-mail|ursprünglicher termin"
     "|message d'origine|message d’origine|message original|message initial|message d'origine envoyé|mensaje original"
     "|mensagem original|messaggio originale|messaggio original|oorspronkelijk bericht|origineel bericht|originalmeddelande"
-    "|ursprungligt meddelande|oprindelig meddelelse|original meddelelse|opprinnelig melding|original melding"
+    "|ursprungligt meddelande|oprindelig meddelelse|original meddelelse|oprindelig besked|oprindelig mail|opprinnelig e-post"
+    "|ursprungligt mejl|opprinnelig melding|original melding"
     "|wiadomość oryginalna|oryginalna wiadomość|původní zpráva|původní e-mail|pôvodná správa|исходное сообщение"
     "|оригинальное сообщение|вихідне повідомлення|оригінальне повідомлення|alkuperäinen viesti|orijinal mesaj|özgün ileti"
     "|eredeti üzenet|mesaj original|mesajul original|αρχικό μήνυμα|הודעה מקורית|الرسالة الأصلية|原始邮件"
     "|原始郵件|邮件原件|原邮件|原郵件|元のメッセージ|オリジナルメッセージ|원본 메시지|원본 메일|원본메시지|tin nhắn gốc|thư gốc"
     "|ข้อความต้นฉบับ|pesan asli|missatge original|algne kiri|izvirno sporočilo|originalna poruka"
+)
+# The same without dashes around it, which a program's name proves.
+PROCESSED: Final = (
+    "original message processed by david|ursprüngliche nachricht bearbeitet von david"
+    "|originalnachricht verarbeitet von david"
 )
 FORWARDED: Final = (
     "forwarded message|forwarded by|forwarded email|original forwarded message|weitergeleitete nachricht"

@@ -15,6 +15,10 @@ _INDENT_MOST: Final = 3
 # The last line of "On … <⏎address⏎> wrote:" is no quotation, and neither is what mbox files do to "From ".
 _CLOSING: Final = re.compile(r"^>[^<>]{0,40}[:\uff1a]$")
 _ESCAPED: Final = ">From "
+_ARROW: Final = "<"
+# The prompt of a program is no mark, where nothing is marked once or twice.
+_PROMPTED: Final = re.compile(r"^>>>(?: [^\s>]|$)", re.MULTILINE)
+_MARKED: Final = re.compile(r"^[ \t]{0,3}(?!>>>(?: [^\s>]|$))>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,9 @@ def read_lines(text: str) -> Lines:
         starts.append(at)
         at += len(line) + 1
         bare.append(line.strip() if line.isascii() else _INVISIBLE.sub(" ", line).strip())
+    is_told = _PROMPTED.search(text) is None or _MARKED.search(text) is not None
     marked = [
-        line.startswith(">") and ">" in text[start : start + _INDENT_MOST + 2]
+        is_told and line.startswith(">") and ">" in text[start : start + _INDENT_MOST + 2]
         for line, start in zip(bare, starts, strict=True)
     ]
     if "\n|" in text:
@@ -76,7 +81,7 @@ def _is_ours(bare: list[str], marked: list[bool], line: int) -> bool:
     """Whether the mark is none, as the lines around it show."""
     above = next((one for one in range(line - 1, max(line - 4, -1), -1) if bare[one]), None)
     is_alone = above is None or not marked[above]
-    if bare[line].startswith(_ESCAPED):
+    if bare[line].startswith(_ESCAPED) or bare[line].endswith(_ARROW):
         return is_alone and not any(marked[line + 1 : line + 2])
     if not is_alone or _CLOSING.match(bare[line]) is None:
         return False
