@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 RUN = $(VENV)/.run-installed
 DEV = $(VENV)/.dev-installed
+FUZZ = $(VENV)/.fuzz-installed
 
-.PHONY: demo test check lint format types imports unused unit bench clean
+.PHONY: demo test check lint format types imports unused unit bench fuzz clean
 
 demo: $(RUN)
 	$(BIN)/postroom demo
@@ -47,6 +48,16 @@ unit: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+# `make fuzz TARGETS="mail html" SECONDS=600`: Linux, and a Python that atheris has wheels for (docs/decisions/0019).
+SECONDS = 60
+$(FUZZ): $(DEV) pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check 'atheris>=3,<4'
+	touch $@
+
+fuzz: $(FUZZ)
+	mkdir -p build/fuzz
+	cd build/fuzz && PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(abspath $(BIN))/python -m fuzz --seconds $(SECONDS) $(TARGETS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,11 +4,13 @@ import argparse
 import sys
 
 from benchmarks import ours
+from benchmarks.inward import inward
 from benchmarks.versus import versus
 
 
 MEASURES = {
     "versus": versus,
+    "inward": inward,
     "drain": ours.drain,
     "flat": ours.flat,
     "idle": ours.idle,

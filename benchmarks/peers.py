@@ -116,7 +116,7 @@ class UnixHttp(http.client.HTTPConnection):
 class Daemon:
     """The real daemon, with one mailbox that sends to the sink over `connections`; it may be started again and again."""
 
-    def __init__(self, folder, port, connections):
+    def __init__(self, folder, port, connections, more=""):
         self.folder = Path(folder)
         self.state = self.folder / "state"
         self.socket = str(self.folder / "api.sock")
@@ -124,7 +124,7 @@ class Daemon:
         self.config = self.folder / "postroom.toml"
         slots = max(200, 2 * connections)  # a mailbox has half of them at most
         self.config.write_text(
-            SETTINGS.format(folder=folder, port=port, connections=connections, slots=slots)
+            SETTINGS.format(folder=folder, port=port, connections=connections, slots=slots) + more
         )
         self.config.chmod(0o600)
         self.process = None
@@ -226,9 +226,9 @@ class Daemon:
 
 
 @contextmanager
-def daemon(folder, port, connections=50):
-    """A daemon that is not started yet, and is gone afterwards."""
-    one = Daemon(folder, port, connections)
+def daemon(folder, port, connections=50, more=""):
+    """A daemon that is not started yet, and is gone afterwards; `more` stands below its settings."""
+    one = Daemon(folder, port, connections, more)
     try:
         yield one
     finally:
@@ -294,7 +294,7 @@ postlog  unix-dgram n - n - 1 postlogd
 class Postfix:
     """A Postfix of our own; without syslog, TLS and logins, as SMTP in and SMTP out."""
 
-    def __init__(self, folder, sink_port, connections):
+    def __init__(self, folder, sink_port, connections, master_cf):
         self.folder = Path(folder)
         self.port = free_port()
         self.connections = connections
@@ -305,7 +305,7 @@ class Postfix:
         shutil.chown(self.folder / "log", "postfix")
         words = {"folder": folder, "sink": sink_port, "connections": connections}
         (self.folder / "etc/main.cf").write_text(MAIN_CF.format(**words))
-        (self.folder / "etc/master.cf").write_text(MASTER_CF.format(port=self.port))
+        (self.folder / "etc/master.cf").write_text(master_cf.format(port=self.port))
 
     def control(self, word):
         command = ["/usr/sbin/postfix", "-c", str(self.folder / "etc"), word]
@@ -324,32 +324,22 @@ class Postfix:
         raise TimeoutError((self.folder / "log/mail").read_text()[-2000:])
 
     def submit(self, count, submitters):
-        """Hand it `count` messages of 2 KiB from so many sessions at once, with its own generator."""
-        subprocess.run(
-            [
-                "/usr/sbin/smtp-source",
-                "-d",
-                "-s",
-                str(submitters),
-                "-l",
-                "2048",
-                "-m",
-                str(count),
-                "-f",
-                "bench@example.com",
-                "-t",
-                "someone@agent.test",
-                f"127.0.0.1:{self.port}",
-            ],
-            check=True,
-            timeout=120,
-        )
+        """Hand it `count` messages of 2 KiB from so many sessions at once."""
+        smtp_source(self.port, count, submitters)
+
+
+def smtp_source(port, count, sessions, size=2048, recipient="someone@agent.test"):
+    """Postfix's own generator: `count` messages of so many bytes from so many sessions at once."""
+    amount = ["-s", str(sessions), "-l", str(size), "-m", str(count)]
+    parties = ["-f", "bench@example.com", "-t", recipient]
+    command = ["/usr/sbin/smtp-source", "-d", *amount, *parties, f"127.0.0.1:{port}"]
+    subprocess.run(command, check=True, timeout=120)
 
 
 @contextmanager
-def postfix(folder, sink_port, connections):
+def postfix(folder, sink_port, connections, master_cf=MASTER_CF):
     """A Postfix that runs, and is gone afterwards."""
-    one = Postfix(folder, sink_port, connections)
+    one = Postfix(folder, sink_port, connections, master_cf)
     one.start()
     try:
         yield one

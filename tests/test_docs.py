@@ -16,6 +16,8 @@ from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
+from postroom.core.bouncereason import MEANINGS as BOUNCES
+from postroom.core.bouncereason import BounceClass
 from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
 from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
@@ -105,6 +107,16 @@ def _kept_files() -> list[Path]:
     if listed.returncode:
         pytest.skip("this is no git checkout")
     return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+
+
+def test_every_reason_of_a_bounce_is_in_the_manual_in_its_words() -> None:
+    told = {str(reason): [one.means, one.to_do] for reason, one in BOUNCES.items()}
+    assert _table("trust.md", "reason") == told
+
+
+def test_every_class_of_a_bounce_is_in_the_manual() -> None:
+    (fields,) = [line for line in _read("trust.md").splitlines() if line.startswith("| `class` |")]
+    assert {one.strip("`") for one in re.findall(r"`\w+`", fields)} == {"class", *BounceClass}
 
 
 def test_every_setting_is_in_the_manual() -> None:

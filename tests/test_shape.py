@@ -29,6 +29,7 @@ DOORS = {
     "dkim": ("inbound/verify/dkimdoor.py",),
     "dns": ("inbound/verify/dnsdoor.py",),
     "email_validator": ("core/address.py",),
+    "flufl": ("inbound/fluflbounce.py",),
     "lxml": ("inbound/htmltext.py",),
     "msgspec": ("api/", "inbound/wire.py", "store/sqlite/"),
     "prometheus_client": ("ops/metrics.py",),

@@ -8,7 +8,8 @@ import pytest
 import trustme
 
 from postroom.config.dnsrecords import DnsRecord, advice, dns_records
-from postroom.core.listening import ListenAt, Listening
+from postroom.core.listening import ListenAt, Listening, Nameserver
+from postroom.core.mailbox import AcceptNew, Require
 from postroom.core.token import make_key
 from support.config_files import MAILBOX, load_text, problems_of, write_settings
 
@@ -28,8 +29,9 @@ def _both(listener: str = "", mailbox: str = "", head: str = LISTENER) -> str:
 def test_a_listener_is_read_whole(tmp_path: Path) -> None:
     text = _both(
         'listen = ["127.0.0.1:2525", "[::1]:25"]\npostmaster = "support"\nmax_message_bytes = 70000\n'
-        'trusted_relays = ["192.0.2.1", "2001:db8::/64"]\ntrusted_authserv_ids = ["mx.example.net"]',
-        'reply_address = "R-{token}@Reply.example.com"\nreturn_path = "b-{token}@exämple.test"\naccept_new = "none"',
+        'trusted_relays = ["192.0.2.1", "2001:db8::/64"]\ntrusted_authserv_ids = ["MX.example.net"]\n'
+        'resolvers = ["127.0.0.1", "192.0.2.53:5353", "::1", "[2001:db8::53]", "[2001:db8::54]:54"]',
+        'reply_address = "R-{token}@Reply.example.com"\nreturn_path = "b-{token}@exämple.test"\naccept_new = "none"\nrequire = "dkim"',
     )
     settings = load_text(tmp_path, text)
     assert settings.listener == Listening(
@@ -40,18 +42,26 @@ def test_a_listener_is_read_whole(tmp_path: Path) -> None:
         postmaster="support",
         trusted_relays=(ip_network("192.0.2.1"), ip_network("2001:db8::/64")),
         trusted_authserv_ids=("mx.example.net",),
+        resolvers=(
+            Nameserver("127.0.0.1"),
+            Nameserver("192.0.2.53", 5353),
+            Nameserver("::1"),
+            Nameserver("2001:db8::53"),
+            Nameserver("2001:db8::54", 54),
+        ),
     )
     box = settings.mailboxes["support"]
     assert box.reply_address == "R-{token}@reply.example.com"
     assert box.return_path == "b-{token}@xn--exmple-cua.test"
-    assert not box.accepts_new
+    assert (box.accept_new, box.require) == (AcceptNew.NONE, Require.DKIM)
     assert settings.warnings == ()
 
 
 def test_without_a_listener_mail_comes_in_nowhere(tmp_path: Path) -> None:
     settings = load_text(tmp_path, MAILBOX)
     assert settings.listener is None
-    assert settings.mailboxes["support"].accepts_new
+    box = settings.mailboxes["support"]
+    assert (box.accept_new, box.require) == (AcceptNew.AUTHENTICATED, Require.ANY)
     assert (dns_records(settings), advice(settings)) == ((), ())
 
 
@@ -81,7 +91,14 @@ WRONG = {
     "a header in it": (_both(mailbox="reply_address = 'r-{token}@reply.example.com\\u000a'".replace("'", '"')), "mailbox.support.reply_address", "line end"),
     "two addresses": (_both(mailbox="reply_address = 'a@b.test,r-{token}@reply.example.com'"), "mailbox.support.reply_address", "is wrong"),
     "no listener": (_both(mailbox="reply_address = 'r-{token}@reply.example.com'", head=""), "mailbox.support.reply_address", "no [listener]"),
-    "an unknown wish": (_both(mailbox="accept_new = 'authenticated'"), "mailbox.support.accept_new", "'none'"),
+    "an unknown wish": (_both(mailbox="accept_new = 'some'"), "mailbox.support.accept_new", "'some'"),
+    "an unknown need": (_both(mailbox="require = 'spf'"), "mailbox.support.require", "'spf'"),
+    "an authserv-id that is no name": (_both("trusted_authserv_ids = ['a b']"), "listener.trusted_authserv_ids", "no host name"),
+    "a resolver by name": (_both("resolvers = ['dns.example.com']"), "listener.resolvers", "no address"),
+    "a resolver's port beyond all": (_both("resolvers = ['127.0.0.1:99999']"), "listener.resolvers", "no address"),
+    "half a resolver": (_both("resolvers = ['[::1']"), "listener.resolvers", "no address"),
+    "no resolver at all": (_both("resolvers = ['']"), "listener.resolvers", "no address"),
+    "a resolver twice": (_both("resolvers = ['127.0.0.1', '127.0.0.1:53']"), "listener.resolvers", "twice"),
     "a key itself": ("[tokens]\nkeys = ['0123456789abcdef0123456789abcdef']", "tokens.keys", "reference"),
     "a short key": ("[tokens]\nkeys = ['env:SHORT']", "tokens.keys", "less than 32"),
     "a key that is not there": ("[tokens]\nkeys = ['env:NONE']", "tokens.keys", "not set"),
@@ -172,3 +189,41 @@ def test_who_listens_on_this_machine_alone_is_told_what_is_missing(tmp_path: Pat
     assert [(one.type, one.value) for one in dns_records(settings)] == [("MX", front)] * 2
     open_one = load_text(tmp_path, _both("listen = ['127.0.0.1:2525', '0.0.0.0:25']"))
     assert "recipe B" not in " ".join(advice(open_one))
+
+
+def test_a_trusted_word_that_nobody_hands_on_is_warned_of(tmp_path: Path) -> None:
+    alone = "trusted_authserv_ids = ['mx.example.net']\n"
+    warnings = load_text(tmp_path, _both(alone)).warnings
+    assert [one.key for one in warnings] == ["listener.trusted_authserv_ids"]
+    both = _both(f"{alone}trusted_relays = ['192.0.2.1']")
+    assert load_text(tmp_path, both).warnings == ()
+
+
+STRANGERS = {
+    "by default": ("", "", ["with DNS, which this machine's resolver"]),
+    "with a resolver": ("resolvers = ['127.0.0.1']", "", ["which the resolvers of [listener]"]),
+    "behind a server of this machine": (
+        "listen = ['127.0.0.1:2525']",
+        "",
+        ["with DNS", "XFORWARD"],
+    ),
+    "behind one that is trusted": (
+        "listen = ['127.0.0.1:2525']\ntrusted_relays = ['127.0.0.1']",
+        "",
+        ["with DNS"],
+    ),
+    "where all may write": ("", "accept_new = 'all'", []),
+    "where all may write who sign": ("", "accept_new = 'all'\nrequire = 'dkim'", ["with DNS"]),
+    "where only tokens count": ("", "accept_new = 'none'\nrequire = 'token'", []),
+}
+
+
+@pytest.mark.parametrize(("head", "mailbox", "words"), STRANGERS.values(), ids=STRANGERS.keys())
+def test_who_judges_strangers_is_told_that_dns_must_answer(
+    tmp_path: Path, head: str, mailbox: str, words: list[str]
+) -> None:
+    settings = load_text(tmp_path, _both(head, mailbox))
+    told = [one for one in advice(settings) if "DNS" in one or "SPF" in one]
+    assert len(told) == len(words)
+    for one, word in zip(told, words, strict=True):
+        assert word.lower() in one.lower()

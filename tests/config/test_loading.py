@@ -271,7 +271,6 @@ WRONG = {
     "a wait of nothing": (_mailbox("retry = { first_s = 1e-320 }"), "mailbox.support.retry.first_s", "more than 0"),
     "resending, which comes later": (_mailbox("on_uncertain = { policy = 'resend' }"), "mailbox.support.on_uncertain", "later"),
     "assuming, which comes later": (_mailbox("on_uncertain = 'assume_sent'"), "mailbox.support.on_uncertain", "later"),
-    "a judgement that comes later": (_mailbox("require = 'dkim'"), "mailbox.support.require", "later"),
     "an owner, who comes later": (_mailbox("owner = 'ops@example.com'"), "mailbox.support.owner", "later"),
     "no TOML": ("[daemon", "", "not TOML"),
     "brackets without end": ("x = " + "[" * 100_000, "", "not TOML"),

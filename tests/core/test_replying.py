@@ -1,6 +1,7 @@
 """Whom an answer goes to."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,43 @@ def test_reply_to_is_followed_within_the_organisation_of_from(
     reply_to: tuple[Person, ...], expected: Target
 ) -> None:
     assert find_target(replace(EVENT, reply_to=reply_to), OWN) == expected
+
+
+ELSEWHERE = people("alice@elsewhere.example")
+BELOW = people("alice@mail.customer.example")
+JUDGED = {
+    "vouched for": (ELSEWHERE, {"is_vouched_for": True}, True),
+    "vouched for, our own": (people(TOKEN), {"is_vouched_for": True}, False),
+    "of one organisation": (
+        ELSEWHERE,
+        {"from_organisation": "group.example", "reply_to_organisation": "group.example"},
+        True,
+    ),
+    "below, and another organisation by DNS": (
+        BELOW,
+        {
+            "from_organisation": "customer.example",
+            "reply_to_organisation": "mail.customer.example",
+        },
+        False,
+    ),
+    "below, and DNS did not say": (BELOW, {"from_organisation": "customer.example"}, False),
+    "the same domain, and DNS did not say": (
+        people("bob@customer.example"),
+        {"from_organisation": "customer.example"},
+        True,
+    ),
+    "below, and nothing is known": (BELOW, {"reply_to_organisation": "customer.example"}, True),
+}
+
+
+@pytest.mark.parametrize(("reply_to", "more", "follows"), JUDGED.values(), ids=JUDGED.keys())
+def test_reply_to_is_followed_by_what_dns_said_of_the_organisations(
+    reply_to: tuple[Person, ...], more: dict[str, Any], *, follows: bool
+) -> None:
+    found = find_target(replace(EVENT, reply_to=reply_to, **more), OWN)
+    expected = Address(reply_to[0].address) if follows else A
+    assert found == goes_to(expected, ignores=not follows)
 
 
 @pytest.mark.parametrize(

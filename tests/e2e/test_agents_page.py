@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from postroom.client import Client
+from support.names import nameless
 from support.real_daemon import RealDaemon, real_daemon
 
 
@@ -19,11 +20,13 @@ PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 ALICE = "alice@customer.example"
 LISTENER = """\
+accept_new = "all"
 [listener]
 listen = ["127.0.0.1:{port}"]
 hostname = "mx.example.com"
 domains = ["example.com"]
 postmaster = "support"
+resolvers = ["127.0.0.1:{names_port}"]
 """
 
 
@@ -39,7 +42,7 @@ def with_listener(daemon: RealDaemon) -> int:
     daemon.stop()
     port = free_port()
     said = daemon.config.read_text()
-    daemon.config.write_text(said + LISTENER.format(port=port))
+    daemon.config.write_text(said + LISTENER.format(port=port, names_port=nameless()))
     daemon.start()
     return port
 

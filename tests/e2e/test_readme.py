@@ -21,6 +21,7 @@ import pytest
 
 from postroom.client import Client
 from support.config_files import ROOT
+from support.names import nameless
 from support.real_daemon import env
 
 
@@ -119,6 +120,7 @@ def you() -> Iterator[Terminal]:
         shutil.copytree(ROOT / "config", you.folder / "config")
         settings = you.folder / "config" / "dev.toml"
         text = settings.read_text("utf-8").replace(RELAY_PORT, you.port)
+        text = text.replace("[listener]", f'[listener]\nresolvers = ["127.0.0.1:{nameless()}"]')
         settings.write_text(text.replace(MAIL_PORT, you.mail_port), "utf-8")
         with (
             you.leave_running(relay, you.folder / "relay.log"),

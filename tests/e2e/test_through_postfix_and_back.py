@@ -26,7 +26,9 @@ def relay() -> Iterator[Postfix]:
 
 
 @asynccontextmanager
-async def office(folder: Path, relay: Postfix) -> AsyncIterator[tuple[ScriptedRelay, Post]]:
+async def office(
+    folder: Path, relay: Postfix, listener: str = ""
+) -> AsyncIterator[tuple[ScriptedRelay, Post]]:
     """Where Ann and Bob have their mail, and we, with Postfix between."""
     sink = ScriptedRelay()
     sink.port = relay.next_hop
@@ -34,7 +36,7 @@ async def office(folder: Path, relay: Postfix) -> AsyncIterator[tuple[ScriptedRe
         folder,
         relay.port,
         mailbox=f"{ARTICLE}\n{TEMPLATES}",
-        more=LISTENER.format(port=relay.way_in),
+        more=LISTENER.format(port=relay.way_in) + listener,
     )
     async with sink, open_post(said) as post:
         yield sink, post
@@ -150,3 +152,17 @@ async def test_mail_waits_in_postfix_while_we_are_away(relay: Postfix, tmp_path:
         (event,) = await came_in(post, 1)
         assert event["type"] == "message.received"
         assert event["message"]["new_text"].strip() == "Are you there?"
+
+
+async def test_a_trusted_postfix_says_from_whom_it_has_a_mail(
+    relay: Postfix, tmp_path: Path
+) -> None:
+    async with office(tmp_path, relay, 'trusted_relays = ["127.0.0.1"]\n') as (_, post):
+        words = ("--from", ANN, "--to", SUPPORT, "--h-Subject", "Hello", "--body", "It is me.")
+        client = "NAME=mx.agent.test ADDR=192.0.2.7"
+        await swaks(relay.port, "--xclient", client, *words)
+        (event,) = await came_in(post, 1)
+        envelope, spf = event["envelope"], event["authentication"]["spf"]
+        assert (envelope["client_ip"], envelope["relay_ip"]) == ("192.0.2.7", "127.0.0.1")
+        assert (spf["client_ip"], spf["result"]) == ("192.0.2.7", "none")
+        assert '"helo": "client.agent.test"' in post.log.getvalue()

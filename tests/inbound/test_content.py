@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.inbound.content import ContentFault, ContentReader
+from support.reference_content import Reference
 
 
 def _read(
@@ -135,6 +136,61 @@ def test_fifty_servers_are_a_long_way_and_one_more_is_a_loop(
     whole = head + b"Subject: x\r\n\r\nReceived: in the body\r\n.\r\n"
     _, reader = _read(*(whole[at : at + step] for at in range(0, len(whole), step)))
     assert reader.fault is fault
+
+
+WIRES = {
+    "a mail": b"Subject: x\r\n\r\n..a\r\n.b\r\n.\r\nQUIT\r\n",
+    "nothing": b".\r\nRSET\r\n",
+    "nothing but line ends": b"\r\n\r\n.\r\n",
+    "dots": b"..\r\n...\r\n.a.\r\n.\r\n.\r\n",
+    "ends that are none": b"a\n.\nb\n.\r\nc\r\n.\nd\r.\re\r\n.\rf\r.\r\ng\r\r\n.\r\r\n\r\n.\r\nQUIT\r\n",
+    "carriage returns": b"\r\r\r\n\r\r\n.\r\n\r.\r\n",
+    "line feeds": b"\n\n\r\n\n.\n\r\n.\r\n",
+    "a second mail behind": b"a\r\n.\r\nMAIL FROM:<b@example.net>\r\n.\r\n",
+    "NUL and eight bits": b"\x00.\r\n\xff\r\n.\x00\r\n.\r\n",
+    "a line as long as may be": b"abcdefghijkl\r\nx\r\n.\r\n",
+    "a line that is longer": b"abcdefghijklm\r\nx\r\n.\r\n",
+    "a stuffed line as long as may be": b".abcdefghijk\r\n.\r\n",
+    "a stuffed line that is longer": b"..abcdefghijkl\r\n.\r\n",
+    "long, but for lone line feeds": b"abcdefgh\nijklmnop\nqrstuvwx\n\r\n.\r\n",
+    "long, but for lone carriage returns": b"abcdefgh\rijklmnop\rqrstuvwx\r\r\n.\r\n",
+    "long, but for both": b"abcdefgh\r\rijklmnop\n\rqrstuvwx\n\n\r\r\n.\r\n",
+    "the same behind a true end": b"abc\r\n.\ndefgh\r\rijklmnop\n\rqrs\r\ntuvwx\n\n\r\r\n.\r\n",
+    "hops": b"Received: a\r\n b\r\nreceived : c\r\nRECEIVED:d\r\n\r\nx\r\n.\r\n",
+    "hops behind lone ends": b"Received:a\nReceived:b\rReceived:c\r\n\r\n.\r\n",
+    "hops behind the header": b"A: b\r\n\r\nReceived: a\r\nReceived: a\r\nReceived: a\r\n.\r\n",
+    "hops behind no header": b"\r\nReceived: a\r\nReceived: a\r\nReceived: a\r\n.\r\n",
+    "as large as may be": b"12345678\r\n" * 6 + b".\r\n",
+    "larger": b"12345678\r\n" * 6 + b"x\r\n.\r\n",
+}
+BOUNDS = {"wide": (1 << 20, 1 << 16, 50), "narrow": (60, 12, 2)}
+
+
+@pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
+def test_cut_anywhere_it_is_what_a_reader_of_single_bytes_makes_of_it(
+    wire: bytes, bounds: tuple[int, int, int]
+) -> None:
+    reference = Reference(*bounds)
+    reference.feed(wire)
+    assert reference.has_ended
+    two = [[first] for first in range(len(wire) + 1)]
+    three = [[first, second] for first in range(len(wire)) for second in range(first, len(wire))]
+    for places in (*two, *three, list(range(len(wire)))):
+        ends = [*places, len(wire)]
+        reader = ContentReader(*bounds)
+        given, at = [], 0
+        for end in ends:
+            if reader.has_ended():
+                break
+            given.append(reader.feed(wire[at:end]))
+            at = end
+        assert reader.has_ended(), places
+        assert reader.rest + wire[at:] == reference.rest, places
+        assert reader.fault in (reference.faults or {None}), places
+        if not reference.faults:
+            assert b"".join(given) == reference.content, places
+            assert reader.has_bare_newline == reference.has_bare_newline, places
 
 
 def test_an_empty_mail_is_one() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ import pytest
 
 from postroom.core.inmail import AutomationKind, Parse, Person
 from postroom.inbound.nursery import Nursery
-from support.bombs import BOMBS
+from support.bombs import BOMBS, NEIGHBOURS
 from support.mails import ALICE, mail, read
 
 
@@ -74,11 +75,29 @@ async def test_a_process_that_died_meanwhile_costs_no_message(
     assert (await nursery.parse(MAIL, ALICE, tmp_path)).parse is Parse.COMPLETE
 
 
-async def test_a_crash_leaves_a_message_with_its_header(nursery: Nursery, tmp_path: Path) -> None:
+async def test_a_crash_in_a_used_process_costs_no_message(nursery: Nursery, tmp_path: Path) -> None:
     await nursery.parse(MAIL, ALICE, tmp_path)
     os.kill(pid(nursery), signal.SIGSTOP)
     asyncio.get_running_loop().call_later(0.05, os.kill, pid(nursery), signal.SIGKILL)
-    parsed = await nursery.parse(MAIL, ALICE, tmp_path)
+    assert await nursery.parse(MAIL, ALICE, tmp_path) == read(MAIL)
+
+
+async def test_what_one_mail_left_behind_costs_no_other(nursery: Nursery, tmp_path: Path) -> None:
+    await nursery.parse(MAIL, ALICE, tmp_path)
+    starved = pid(nursery)
+    resource.prlimit(starved, resource.RLIMIT_AS, (1 << 20, 1 << 30))
+    big = MAIL + b"more words\r\n" * 1_000_000
+    assert (await nursery.parse(big, ALICE, tmp_path)).parse is Parse.COMPLETE
+    assert not told(starved, "status")
+
+
+async def test_a_crash_leaves_a_message_with_its_header(nursery: Nursery, tmp_path: Path) -> None:
+    async with asyncio.TaskGroup() as group:
+        parsing = group.create_task(nursery.parse(MAIL, ALICE, tmp_path))
+        while not (children := _children()):
+            await asyncio.wait([parsing], timeout=0.001)
+        os.kill(*children, signal.SIGKILL)
+    parsed = parsing.result()
     assert parsed.parse is Parse.FAILED
     assert parsed.sender == Person("Alice", ALICE)
     assert (parsed.message_id, parsed.subject, parsed.text) == ("<1@x.example>", "s", "")
@@ -86,6 +105,13 @@ async def test_a_crash_leaves_a_message_with_its_header(nursery: Nursery, tmp_pa
     assert parsed.automation is AutomationKind.HUMAN
     assert parsed.dedupe == read(MAIL).dedupe
     assert (await nursery.parse(MAIL, ALICE, tmp_path)).parse is Parse.COMPLETE
+
+
+def _children() -> list[int]:
+    """The parser processes of this one."""
+    tasks = Path("/proc/self/task").iterdir()
+    pids = [int(one) for task in tasks for one in (task / "children").read_text().split()]
+    return [one for one in pids if b"postroom.inbound.worker" in told(one, "cmdline")]
 
 
 async def test_a_process_that_hangs_is_ended_in_time(tmp_path: Path) -> None:
@@ -158,6 +184,7 @@ async def test_the_kernel_limits_the_process(nursery: Nursery, tmp_path: Path, w
 
 HEAVY = (
     "twenty-four MiB of base64", "nested links", "empty parts", "encoded words", "quotes in To", "short fields",
+    "semicolons", "made-up charsets", "padding in base64", "attributes", "link runs", "a million lines",
 )  # fmt: skip
 
 
@@ -165,7 +192,7 @@ async def test_the_loop_runs_on_while_bombs_are_read(nursery: Nursery, tmp_path:
     await nursery.parse(MAIL, ALICE, tmp_path)
     for name in HEAVY:
         path = tmp_path / name
-        path.write_bytes(BOMBS[name]())
+        path.write_bytes((BOMBS | NEIGHBOURS)[name]())
         async with asyncio.TaskGroup() as group:
             parsing = group.create_task(nursery.parse(path, ALICE, tmp_path))
             worst = 0.0

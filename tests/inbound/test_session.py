@@ -267,7 +267,7 @@ async def test_a_command_with_a_lone_line_feed_is_an_error() -> None:
         await client.send(b"EHLO x\nMAIL FROM:<a@b.test>\r\n")
         assert await client.hear() == Reply.BARE_LF
         assert await client.hear() == Reply.HELLO_FIRST
-    assert house.logged("client.refused")[0]["reason"] == "bare_lf_command"
+    assert house.logged("client.refused")[0]["reason"] == "bare_newline_command"
 
 
 async def test_who_says_nothing_for_too_long_has_to_go() -> None:

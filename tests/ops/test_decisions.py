@@ -20,6 +20,7 @@ from postroom.ops.logline import without_addresses
 from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
+from postroom.ports.changes import RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped
 from support.ops_clock import LateClock
 from support.ops_deliveries import NEW_JOB, NOW, SENT, STARTED, refused, unanswered
@@ -325,6 +326,18 @@ def test_a_paused_domain_and_expired_deliveries_are_said() -> None:
         ("domain.paused", "domain.deferred"),
         ("deliveries.expired", "expired"),
     ]
+
+
+def test_an_address_that_a_report_ended_is_said_without_the_address() -> None:
+    log = Log()
+    log.decisions.recipient_suppressed(
+        RecipientSuppressed("support", 1, 2, "alice@x.example", "recipient.unknown", "report:evt_1")
+    )
+    (line,) = log.lines()
+    assert (line["event"], line["level"]) == ("recipient.suppressed", "warning")
+    assert (line["recipient_domain"], line["reason"]) == ("x.example", "recipient.unknown")
+    assert line["by"] == "report:evt_1"
+    assert "alice" not in log.stream.getvalue()
 
 
 def test_an_accepted_job_says_how_many_were_queued() -> None:

@@ -14,6 +14,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import AutomationKind, Parse, Removed, RemovedWhy, TextConfidence
 from postroom.core.instant import Instant, micros
+from postroom.core.mailbox import AcceptNew
+from postroom.core.refusal import Wanted
 from postroom.core.token import TokenKind, TokenStatus
 from postroom.ports.arriving import ArrivalRecipient, Doubled, Published, RawFile
 from postroom.ports.changes import EventPublished, MailReceived
@@ -35,6 +37,7 @@ from support.store_host import NOON, outbox_in, rows_in
 
 
 BOUNCE = TokenKind.BOUNCE
+NOBODY_NEW = Wanted(AcceptNew.NONE)
 FILE = hashlib.sha256(b"some file").hexdigest()
 LARGE = hashlib.sha256(b"large").hexdigest()
 
@@ -188,12 +191,12 @@ async def test_new_mail_that_is_not_wanted_is_kept_and_wakes_only_who_asked_for_
 ) -> None:
     await consumer(office, "agent", "message.received")
     await consumer(office, "asked", "message.received", is_asked=True)
-    event = await office.published(in_mail(subject="Buy!"), accepts_new=False)
+    event = await office.published(in_mail(subject="Buy!"), wanted=NOBODY_NEW)
     assert (event["type"], event["accepted"]) == ("message.received", False)
     assert [name for name, _, _ in pending(tmp_path)] == ["asked"]
     done = await office.sent()
     token = token_of(done.deliveries[0].number)
-    known = await office.published(in_mail(), token, accepts_new=False)
+    known = await office.published(in_mail(), token, wanted=NOBODY_NEW)
     assert "accepted" not in known
 
 

@@ -160,9 +160,11 @@ async def test_types_only_widen_and_for_what_comes_after(desk: LeaseDesk) -> Non
     assert set(record.types) == {*DEFAULT_TYPES, OTHER, EventType.DELIVERY_SENT}
 
 
-async def test_mail_that_was_not_accepted_is_for_those_who_ask(desk: LeaseDesk) -> None:
+@pytest.mark.parametrize("kind", [EventType.MESSAGE_RECEIVED, EventType.DELIVERY_BOUNCED])
+async def test_mail_that_was_not_accepted_is_for_those_who_ask(
+    desk: LeaseDesk, kind: EventType
+) -> None:
     thread = await desk.thread()
-    kind = EventType.MESSAGE_RECEIVED
     before = await desk.event(thread, kind, accepted=False)
     plain = await desk.event(thread, kind)
     assert seqs(await desk.one()) == [plain]

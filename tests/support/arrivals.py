@@ -16,7 +16,10 @@ from postroom.core.inmail import (
     TextConfidence,
 )
 from postroom.core.instant import Instant
+from postroom.core.mailbox import AcceptNew
+from postroom.core.refusal import Wanted
 from postroom.core.token import Token, TokenKind, TokenStatus
+from postroom.inbound.judging import NOT_JUDGED
 from postroom.ports.accepting import Accepted
 from postroom.ports.arriving import (
     Arrival,
@@ -167,7 +170,8 @@ class PostOffice:
             "attachments": (),
             "html_ref": None,
             "text_ref": None,
-            "accepts_new": True,
+            "authentication": NOT_JUDGED,
+            "wanted": Wanted(AcceptNew.ALL),
             "is_last": True,
             "mailbox_id": "support",
             **more,

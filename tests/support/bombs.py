@@ -49,6 +49,36 @@ def big_attachment() -> bytes:
     )
 
 
+def padded(content: bytes) -> bytes:
+    """Twelve MiB of what calls itself base64, beside a text."""
+    return field(
+        "Content-Type",
+        b"multipart/mixed; boundary=b",
+        b"--b\r\n\r\nwords that count\r\n--b\r\nContent-Type: application/zip\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\n" + content * (12 * MIB // len(content)),
+    )
+
+
+def charset(name: str, content: bytes) -> bytes:
+    """Four MiB in a charset."""
+    octets = b"words that count\r\n" + content * (4 * MIB // len(content))
+    return field("Content-Type", b"text/plain; charset=" + name.encode(), octets)
+
+
+def made_up_charsets() -> bytes:
+    """Names by the hundred thousand, for a reader that keeps each."""
+    parts = b"".join(
+        b'--b\r\nContent-Type: a/b; name="%s"\r\n\r\n'
+        % b"".join(b"=?x%d-%d?q?a?= " % (part, at) for at in range(900))
+        for part in range(190)
+    )
+    return field(
+        "Content-Type",
+        b"multipart/mixed; boundary=b",
+        b"--b\r\n\r\nwords that count\r\n" + parts + b"--b--",
+    )
+
+
 # The text that is read all the same; None = none.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "semicolons": lambda: field("Content-Type", b"text/plain; " + b";" * 100_000),
@@ -107,6 +137,72 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "paragraphs": lambda: html(b"words that count" + b"<p>" * 300_000),
     "hidden text": lambda: html(b"words that count" + b'<p style="display:none">a' * 50_000),
     "nul": lambda: field("X-A", b"\0" * 1000, b"words that count\0\0\r\n"),
+}
+# What else takes time, memory or a name where it is read carelessly.
+NEIGHBOURS: dict[str, Callable[[], bytes]] = {
+    "zeros in a style": lambda: html(
+        b"words that count<p style='font-size:" + b"0" * 200_000 + b"x'>a"
+    ),
+    "blanks in a style": lambda: html(
+        b"words that count<p style='opacity:" + b" " * 200_000 + b"x'>a"
+    ),
+    "a style sheet": lambda: html(
+        b"words that count<style>" + b"a{b:c}" * 200_000 + b"</style><p style='" + b"a:b;" * 90_000
+    ),
+    "attributes": lambda: html(
+        b"words that count<p " + b" ".join(b"a%d" % at for at in range(300_000)) + b">a"
+    ),
+    "attributes with signs": lambda: html(
+        b'words that count<!-- <p a=" --><p '
+        + b" ".join(b"a%d='>'" % at for at in range(100_000))
+        + b">a"
+    ),
+    "attributes of many": lambda: html(
+        b"words that count" + (b"<p " + b"a=b " * 900 + b">a") * 500
+    ),
+    "entities": lambda: html(b"words that count" + b"&amp;&#x61;&a" * 100_000),
+    "ends of nothing": lambda: html(b"words that count" + b"</p></b></table>" * 40_000),
+    "link runs": lambda: field(
+        "X-A", b"b", b"words that count\r\n" + b'http://e?"onmouseover=' * 24_000
+    ),
+    "link runs in HTML": lambda: html(
+        b"words that count"
+        + b"<a href='http://e?\"onmouseover='>http://e?\"onmouseover=</a>" * 8000
+    ),
+    "padding in base64": lambda: padded(b"a="),
+    "nothing but padding": lambda: padded(b"="),
+    "strange octets in base64": lambda: padded(b"a!"),
+    "quoted-printable": lambda: field(
+        "Content-Transfer-Encoding",
+        b"quoted-printable",
+        b"words that count\r\n" + b"= " * 2 * MIB + b"=\r\n" * MIB + b"=" * MIB,
+    ),
+    "uuencode": lambda: field(
+        "X-A", b"b", b"words that count\r\nbegin 644 a\r\n" + b"M" + b"A" * 60 + b"\r\n" * MIB
+    ),
+    "UTF-7": lambda: charset("utf-7", b"+AAAA-+\xff"),
+    "UTF-7 without end": lambda: charset("utf-7", b"A" * 100 + b"+" * 100),
+    "escapes of ISO 2022": lambda: charset("iso-2022-jp", b"\x1b$B\x1b(B\x1b"),
+    "Korean shifts": lambda: charset("iso-2022-kr", b"\x1b$)C\x0e\x0f"),
+    "HZ": lambda: charset("hz", b"~{~}~"),
+    "IDNA for a charset": lambda: charset("idna", b"xn--a."),
+    "a packed charset": lambda: charset("zlib", b"x"),
+    "made-up charsets": made_up_charsets,
+    "a million lines": lambda: field("X-A", b"b", b"words that count\r\n" + b"a\r\n" * 1_000_000),
+    "boundaries that begin alike": lambda: field(
+        "Content-Type",
+        b"multipart/mixed; boundary=" + b"b" * 199,
+        b"words that count\r\n" + (b"--" + b"b" * 198 + b"\r\n") * 50_000,
+    ),
+    "servers on the way": lambda: HEAD + b"Received: by x\r\n" * 4000 + b"\r\nwords that count\r\n",
+    "lines without a colon": lambda: field(
+        "X-A", b"b\r\nno field" + b"\r\nX-A: b\r\nno field" * 900
+    ),
+    "a date of numbers": lambda: field("Date", b"1 " * 5000),
+    "a date far away": lambda: field("Date", b"Mon, 30 Nov 2026 10:00:00 +" + b"9" * 150),
+    "marks upon marks": lambda: field("Subject", "a\u0301\u0489\u0332".encode() * 2000),
+    "from the right": lambda: field("Subject", "\u202e\u2067\u200f".encode() * 1500),
+    "surrogates": lambda: field("Subject", b"=?utf-16?b?2AA=?= =?utf-8?q?=ED=A0=80?=" * 300),
 }
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from support.house import House
 from support.listening import Client
+from support.names import nameless
 from support.relay import Transaction
 
 
@@ -25,6 +26,7 @@ SUPPORT = "support@example.com"
 TEMPLATES = """\
 reply_address = "support-r-{token}@reply.example.com"
 return_path = "support-b-{token}@reply.example.com"
+accept_new = "all"
 """
 LISTENER = """
 [listener]
@@ -33,6 +35,7 @@ listen = ["127.0.0.1:{port}"]
 domains = ["example.com", "reply.example.com"]
 postmaster = "support"
 """
+LISTENER += f'resolvers = ["127.0.0.1:{nameless()}"]\n'
 
 
 def listening_at(port: int) -> str:

@@ -25,7 +25,7 @@ maillog_file = {folder}/log
 maillog_file_prefixes = {folder}
 myhostname = relay.example.net
 mydestination =
-mynetworks = 127.0.0.0/8
+mynetworks = 127.0.0.0/8, 192.0.2.0/24
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
 relay_domains = agent.test, example.com, reply.example.com
@@ -37,6 +37,8 @@ disable_dns_lookups = yes
 smtp_host_lookup = native
 smtp_tls_security_level = none
 smtpd_tls_security_level = none
+smtp_send_xforward_command = yes
+smtpd_authorized_xclient_hosts = 127.0.0.0/8
 alias_maps =
 """
 MASTER = """\

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from postroom.cli.demo_names import Names
 from postroom.cli.demo_people import NotTaken, People
 from postroom.cli.demo_relay import HOST, Relay
 from postroom.client import Client
@@ -42,6 +43,7 @@ tls = "none"
 hostname = "postroom.example.com"
 listen = ["{host}:{mail_port}"]
 domains = ["reply.example.com"]
+resolvers = ["{host}:{names_port}"]
 [[mailbox]]
 id = "{mailbox}"
 address = "Reports <reports@example.com>"
@@ -50,6 +52,7 @@ attachment_roots = ["{folder}/files"]
 retry = {{ first_s = {first_s} }}
 reply_address = "r-{{token}}@reply.example.com"
 return_path = "b-{{token}}@reply.example.com"
+accept_new = "all"
 """
 
 
@@ -91,9 +94,12 @@ def set_up(host: Host) -> Iterator[Stage]:
         relay = Relay()
         clean.callback(relay.stop)
         relay.start()
+        names = Names()
+        names.start()
+        clean.callback(names.stop)
         config = folder / "postroom.toml"
         people = People(_free_port())
-        config.write_text(_settings(folder, relay.port, people.port), "utf-8")
+        config.write_text(_settings(folder, relay.port, people.port, names.port), "utf-8")
         config.chmod(0o600)
         with (folder / "daemon.log").open("wb") as log:
             daemon = subprocess.Popen(  # noqa: S603 - our own command line
@@ -129,12 +135,13 @@ def _free_port() -> int:
         return port
 
 
-def _settings(folder: Path, port: int, mail_port: int) -> str:
+def _settings(folder: Path, port: int, mail_port: int, names_port: int) -> str:
     return _SETTINGS.format(
         folder=str(folder).replace("\\", "\\\\").replace('"', '\\"'),
         host=HOST,
         port=port,
         mail_port=mail_port,
+        names_port=names_port,
         mailbox=MAILBOX,
         first_s=FIRST_WAIT_S,
     )

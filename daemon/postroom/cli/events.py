@@ -20,7 +20,9 @@ def _who(event: Json) -> object:
 
 def _what(event: Json) -> str:
     reply = said(*(dig(event, "delivery", "reply", name) for name in _REPLY))
-    return reply or plain(dig(event, "message", "subject"))
+    refused = event.get("refused_by")
+    mark = f"[refused: {plain(refused)}] " if refused else ""
+    return reply or mark + plain(dig(event, "message", "subject"))
 
 
 _REPLY: Final = ("code", "enhanced_status", "text")

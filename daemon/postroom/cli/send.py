@@ -18,7 +18,7 @@ from postroom.cli.paper import Json, data, emit, plain, talk
 from postroom.client import Client
 
 
-_NAMED: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
+_NAMED: Final = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]+)>")
 
 
 _PLACE: Final = click.Path(path_type=Path)
@@ -189,7 +189,7 @@ def _condition(version: int | None, since: str | None) -> Json:
 def _people(typed: Sequence[str]) -> list[str | Json]:
     found = (_NAMED.fullmatch(one.strip()) for one in typed)
     return [
-        one if named is None else {"address": named["address"], "name": named["name"].strip('" ')}
+        one if named is None else {"address": named["address"], "name": named["name"].strip('" \t')}
         for one, named in zip(typed, found, strict=True)
     ]
 

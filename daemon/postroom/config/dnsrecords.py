@@ -7,10 +7,14 @@ loopback alone, those of recipe B.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Final
 
 from postroom.config.settings import Settings
 from postroom.core.listening import Listening
-from postroom.core.mailbox import Mailbox
+from postroom.core.mailbox import AcceptNew, Mailbox, Require
+
+
+_BY_DNS: Final = frozenset({Require.DKIM, Require.DMARC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ def advice(settings: Settings) -> tuple[str, ...]:
             if mailbox.return_path
         ),
         *_about_headers(settings),
+        *_about_strangers(settings, listener),
     )
 
 
@@ -86,6 +91,27 @@ def _about_headers(settings: Settings) -> Iterator[str]:
         yield (
             f"Answers to {', '.join(plain)} go to the mailbox's own address and are matched by their headers:"
             " the mail of that address must come here (recipe C of docs/receiving.md)."
+        )
+
+
+def _about_strangers(settings: Settings, listener: Listening) -> Iterator[str]:
+    judging = [
+        box.id
+        for box in settings.mailboxes.values()
+        if box.accept_new is AcceptNew.AUTHENTICATED or box.require in _BY_DNS
+    ]
+    if not judging:
+        return
+    who = ", ".join(judging)
+    servers = "the resolvers of [listener]" if listener.resolvers else "this machine's resolver"
+    yield (
+        f"Who writes to {who} is judged with DNS, which {servers} must answer: without it the mail of strangers is"
+        " kept and wakes nobody (docs/trust.md)."
+    )
+    if _is_behind(listener) and not listener.trusted_relays:
+        yield (
+            "Put your own mail server into trusted_relays, and let it hand clients on"
+            " (smtp_send_xforward_command = yes in Postfix): otherwise SPF can not be checked."
         )
 
 

@@ -16,7 +16,7 @@ from postroom.config.table import Span, Table, listed
 from postroom.core.address import LOCAL_MOST, read_address
 from postroom.core.inaddress import PLACE
 from postroom.core.job import Address
-from postroom.core.listening import ListenAt, Listening, Network, TokenRules
+from postroom.core.listening import ListenAt, Listening, Nameserver, Network, TokenRules
 from postroom.core.mailbox import Mailbox
 from postroom.core.token import LENGTH, Key, make_key
 from postroom.core.words import shown
@@ -27,6 +27,7 @@ _DEFAULT: Final = Listening(hostname="")
 # Below, no mail with a picture gets in; above, one mail fills a disk's reserve.
 _MESSAGE: Final = Span(65_536, 1 << 30)
 _PORT_MOST: Final = 65_535
+_DNS: Final = 53
 _LABELS: Final = "Write the bare name, like mx.example.com."
 _LOCAL_WISE: Final = 40  # what forwarders put before and behind it (SRS) must fit into 64 too
 _TOKENS: Final = TokenRules()
@@ -48,7 +49,8 @@ def read_listener(table: Table) -> Listening:
         max_message_bytes=table.integer("max_message_bytes", _DEFAULT.max_message_bytes, _MESSAGE),
         postmaster=table.text("postmaster") or None,
         trusted_relays=_read_networks(table),
-        trusted_authserv_ids=table.texts("trusted_authserv_ids"),
+        trusted_authserv_ids=_read_authserv_ids(table),
+        resolvers=_read_resolvers(table),
     )
     _check_certificate(table, listening)
     table.close()
@@ -66,6 +68,17 @@ def read_tokens(table: Table, find_secret: FindSecret) -> TokenRules:
         table.wrong("keys", "holds the same key twice.", "Remove one of the two.")
     table.close()
     return tokens
+
+
+def find_unheard(table: Table, listening: Listening) -> tuple[SettingProblem, ...]:
+    """A warning where servers are trusted whose word can not come here."""
+    if not listening.trusted_authserv_ids or listening.trusted_relays:
+        return ()
+    wrong = "counts for nothing: what a server says is believed only where one of trusted_relays hands it on."
+    problem = SettingProblem(
+        str(table.file), "listener.trusted_authserv_ids", wrong, "Set trusted_relays, too."
+    )
+    return (problem,)
 
 
 def find_postmaster(
@@ -149,6 +162,39 @@ def _read_listen(table: Table) -> tuple[ListenAt, ...]:
         else:
             places.append(place)
     return tuple(places)
+
+
+def _read_resolvers(table: Table) -> tuple[Nameserver, ...]:
+    servers: dict[str, Nameserver] = {}
+    for text in table.texts("resolvers"):
+        server = _nameserver(text)
+        if server is None:
+            wrong = f"holds '{shown(text)}', no address of a nameserver."
+            fix = 'Write ["127.0.0.1"], ["127.0.0.1:5353"] or ["[::1]:53"].'
+            table.wrong("resolvers", wrong, fix)
+        elif server.host in servers:
+            table.wrong("resolvers", f"holds '{server.host}' twice.", "Remove one of the two.")
+        else:
+            servers[server.host] = server
+    return tuple(servers.values())
+
+
+def _nameserver(text: str) -> Nameserver | None:
+    for written in (text, f"{text}:{_DNS}", f"[{text}]:{_DNS}"):
+        place = _place(written)
+        if place is not None:
+            return Nameserver(place.host, place.port)
+    return None
+
+
+def _read_authserv_ids(table: Table) -> tuple[str, ...]:
+    written = table.texts("trusted_authserv_ids")
+    for text in written:
+        if _domain(text) is None:
+            wrong = f"holds '{shown(text)}', no host name."
+            table.wrong("trusted_authserv_ids", wrong, _LABELS)
+    found = (_domain(text) for text in written)
+    return tuple(dict.fromkeys(name for name in found if name))
 
 
 def _place(text: str) -> ListenAt | None:

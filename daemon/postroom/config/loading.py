@@ -16,7 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from postroom.config.listener import find_postmaster, read_listener, read_tokens
+from postroom.config.listener import (
+    find_postmaster,
+    find_unheard,
+    read_listener,
+    read_tokens,
+)
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
@@ -64,7 +69,7 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     if listener:
         postmaster, doubts = find_postmaster(listener_table, listener, senders.mailboxes)
         listener = replace(listener, postmaster=postmaster)
-        senders.warnings += doubts
+        senders.warnings += (*doubts, *find_unheard(listener_table, listener))
     main.close(_LATER_SECTIONS)
     for table in others:
         table.close(_IN_MAIN)

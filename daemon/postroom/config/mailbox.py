@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from postroom.config.listener import find_long_template, read_template
@@ -44,14 +43,7 @@ _SHARE: Final = Span(1, 1_000)
 _YEAR: Final = 366 * 86_400
 _WAIT: Final = Span(0, _YEAR, is_open=True)
 _LATER: Final = "It comes with a later version: leave it out."
-_LATER_KEYS: Final = dict.fromkeys(("require", "owner"), _LATER)
-
-
-class AcceptNew(StrEnum):
-    """Which mail may begin a thread."""
-
-    ALL = "all"
-    NONE = "none"
+_LATER_KEYS: Final = {"owner": _LATER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +87,8 @@ def read_mailbox(
         auto_submitted=table.choice("auto_submitted", AutoSubmitted.AUTO_GENERATED),
         reply_address=read_template(table, "reply_address", domains),
         return_path=read_template(table, "return_path", domains),
-        accepts_new=table.choice("accept_new", AcceptNew.ALL) is AcceptNew.ALL,
+        accept_new=table.choice("accept_new", _DEFAULT.accept_new),
+        require=table.choice("require", _DEFAULT.require),
     )
     _read_on_uncertain(table)
     table.close(_LATER_KEYS)

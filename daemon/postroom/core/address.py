@@ -31,7 +31,7 @@ _SIMPLE_QUOTED: Final = re.compile(rf'"(?:{_ATEXT}|\.)+"')
 _FORBIDDEN: Final = re.compile(r"[\s,;:<>()\[\]\\]")
 # Two letters and two hyphens begin an A-label, or something that is reserved (RFC 5890 §2.3.1): for the library.
 _TAGGED_LABEL: Final = re.compile(r"(?:^|\.)..--")
-_NAMED: Final = re.compile(r' *(?:"((?:[^"\\]|\\.)*)"|([^<>"]*?)) *<([^<>]*)> *')
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def read_address(text: str, name: str = "") -> Address | str:
@@ -46,12 +46,21 @@ def read_address(text: str, name: str = "") -> Address | str:
 
 def read_named_address(text: str) -> Address | str:
     """The address in `Name <user@domain>`, `"Name" <user@domain>` or `user@domain`, or what is wrong with it."""
-    found = _NAMED.fullmatch(text)
-    if found is None:
-        return read_address(text.strip(" "))
-    quoted, plain, spec = found.groups()
-    name = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+    stripped = text.strip(" ")
+    before, bracket, behind = stripped.rpartition("<")
+    name = _read_name(before.strip(" "))
+    spec, end, rest = behind.partition(">")
+    if name is None or not bracket or not end or rest:
+        return read_address(stripped)
     return read_address(spec, name)
+
+
+def _read_name(text: str) -> str | None:
+    """The display name, without its quotes; None where it is none."""
+    quoted = _QUOTED.fullmatch(text)
+    if quoted is not None:
+        return re.sub(r"\\(.)", r"\1", quoted[1])
+    return None if set(text) & set('<>"') else text
 
 
 def _read_spec(text: str, name: str) -> Address | str:

@@ -83,6 +83,7 @@ _FACTS: Final[dict[str | None, ReportFact]] = {
     "delivered": _DELIVERED,
     "expanded": _DELIVERED,
     "relayed": ReportFact(_T.DELIVERY_CONFIRMED, Feedback.NONE),
+    "auto-replied": ReportFact(_T.AUTO_REPLY_RECEIVED, Feedback.NONE),
     "complained": ReportFact(_T.COMPLAINT_RECEIVED, Feedback.COMPLAINED),
 }
 _BY_CLASS: Final = {"5.": _BOUNCED, "4.": _DELAYED, "2.": _DELIVERED}

@@ -39,8 +39,17 @@ _TYPES: Final = {
 }
 ANY_TYPE: Final = "application/octet-stream"
 
+# Control and direction characters, and what cannot be seen.
 _UNSAFE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
+)
+# What becomes a slash or a dot where somebody normalises names (NFKC), or looks like a slash.
+_LIKE_SLASH: Final = re.compile("[\u2044\u2215\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c]")
+_LIKE_DOTS: Final = re.compile("[\u2024\u2025\ufe52\uff0e]")
+# Windows takes them for devices, whatever follows the dot.
+_DEVICE: Final = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:[.:]|\Z)",
+    re.IGNORECASE,
 )
 _NAME_MOST: Final = 150  # octets (HAZARDS A7): what every file system and mail program takes
 _NAMELESS: Final = "attachment"
@@ -55,13 +64,15 @@ def type_of(filename: str) -> str:
 
 
 def harmless_name(path: str) -> str:
-    """The last component of a path in either style, without control and direction characters, of at most 150 octets."""
-    name = _UNSAFE.sub("", path.replace("\\", "/").rpartition("/")[2]).strip()
+    """The last component of a path in either style: without control and direction characters, no device, at most 150 octets."""
+    name = _UNSAFE.sub("", path.replace("\\", "/").rpartition("/")[2])
+    name = _LIKE_DOTS.sub(".", _LIKE_SLASH.sub("_", name)).strip().rstrip(". ")
+    if _DEVICE.match(name):
+        name = f"_{name}"
     stem, dot, suffix = name.rpartition(".")
     ending = dot + suffix if stem and len(suffix) <= _SUFFIX_MOST else ""
     kept = name.removesuffix(ending).encode()[: _NAME_MOST - len(ending.encode())]
-    whole = kept.decode(errors="ignore") + ending
-    return _NAMELESS if whole in {"", ".", ".."} else whole
+    return (kept.decode(errors="ignore") + ending).rstrip(". ") or _NAMELESS
 
 
 def ascii_name(filename: str) -> str:

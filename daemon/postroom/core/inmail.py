@@ -3,8 +3,10 @@
 Everything in it is a stranger's: bounded, without control characters, surrogates or bidi overrides in one-line values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from postroom.core.bouncereason import NO_SENSE, Sense
 
 
 class Parse(StrEnum):
@@ -72,22 +74,51 @@ class InAttachment:
 
 @dataclass(frozen=True, slots=True)
 class ReportedRecipient:
-    """One recipient block of a delivery report (RFC 3464 §2.3); None = the report does not say."""
+    """One recipient of a delivery report (RFC 3464 §2.3); None = the report does not say. `sense`: what it comes to."""
 
     recipient: str | None
     action: str | None
     status: str | None
     diagnostic: str | None
     remote_mta: str | None
+    reply_code: int | None = None
+    sense: Sense = NO_SENSE
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original."""
+    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original.
+
+    `reporting_mta` is the host that made it.
+    """
 
     recipients: tuple[ReportedRecipient, ...]
     original_message_id: str | None
     original_delivery: str | None
+    reporting_mta: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """So many characters, and in which places or by which means: short constant words."""
+
+    characters: int = 0
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSigns:
+    """What a reader of the text should know of it (docs/trust.md, signals): facts, each harmless by itself.
+
+    `fields`: names of the header fields that are there and were used, in lower case. `name_address`: an address in
+    the display name that is not the one in From.
+    """
+
+    fields: tuple[str, ...] = ()
+    name_address: str | None = None
+    hidden: Counted = Counted()
+    invisible: Counted = Counted()
+    bidi: Counted = Counted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +162,4 @@ class InMail:
     dedupe: str
     text_confidence: TextConfidence
     is_forward: bool
+    signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)

@@ -19,11 +19,19 @@ class ListenAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Nameserver:
+    """A server that answers questions of DNS; `host` is a number, IPv6 without brackets."""
+
+    host: str
+    port: int = 53
+
+
+@dataclass(frozen=True, slots=True)
 class Listening:
     """`[listener]`: where mail comes in and for whom. Domains are A-labels in lower case; TLS files are both there or none.
 
     `postmaster` is the mailbox that gets what is for postmaster and abuse of the domains. `trusted_authserv_ids` are
-    hosts whose word about a sender counts.
+    hosts, in lower case, whose word about a sender counts; `resolvers` () = the system's.
     """
 
     hostname: str
@@ -35,6 +43,7 @@ class Listening:
     postmaster: str | None = None
     trusted_relays: tuple[Network, ...] = ()
     trusted_authserv_ids: tuple[str, ...] = ()
+    resolvers: tuple[Nameserver, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,23 @@ class Tls(StrEnum):
     NONE = "none"
 
 
+class AcceptNew(StrEnum):
+    """Which mail that belongs to no conversation begins one: all, none, or that of authenticated senders."""
+
+    ALL = "all"
+    NONE = "none"
+    AUTHENTICATED = "authenticated"
+
+
+class Require(StrEnum):
+    """What a person's mail must have to be accepted."""
+
+    ANY = "any"
+    DKIM = "dkim"
+    DMARC = "dmarc"
+    TOKEN = "token"  # noqa: S105 - a word of the contract
+
+
 class AutoSubmitted(StrEnum):
     """RFC 3834 §5: who wrote the mail."""
 
@@ -108,7 +125,7 @@ class Mailbox:
     """A sender identity. `address` is an addr-spec with an A-label domain; `display_name` may be empty.
 
     `reply_address` and `return_path` are addresses with `{token}` in the local part, their domain in lower case; None =
-    answers come back by headers alone. `accepts_new`: mail that matches no thread begins one.
+    answers come back by headers alone. `accept_new` and `require` say which received mail is accepted (core.refusal).
     """
 
     id: str
@@ -128,4 +145,5 @@ class Mailbox:
     auto_submitted: AutoSubmitted = AutoSubmitted.AUTO_GENERATED
     reply_address: str | None = None
     return_path: str | None = None
-    accepts_new: bool = True
+    accept_new: AcceptNew = AcceptNew.AUTHENTICATED
+    require: Require = Require.ANY

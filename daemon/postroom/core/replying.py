@@ -1,10 +1,12 @@
 """Whom an answer goes to, and what else it takes from the event that it answers (CONTRACT §4 "Replying"). Pure.
 
-It goes to Reply-To where all addresses there belong to the organisation of From, else to From. A machine, a list, the
+It goes to Reply-To where all addresses there belong to the organisation of From, or where From's domain vouches for the
+mail, else to From. A machine, a list, the
 null sender and we ourselves are never answered. Of mail that a list sent on, neither Reply-To (lists put themselves
 there) nor To and Cc (one of which is the list) count.
 
-Known limit: without the public suffix list an organisation is told by a short rule, see `organisation`.
+Organisations are those that DNS told when the mail came in (RFC 9989). Known limit: of a mail whose organisation is not
+known they are told by a short rule, see `organisation`.
 """
 
 from collections.abc import Callable, Iterable
@@ -52,7 +54,8 @@ class Answered:
     """An event as far as an answer needs it, with its thread.
 
     `kind` is None for an event that is no mail. `chain`: Message-IDs of the thread, oldest first. `participants`: the
-    keys of those who wrote in the thread or were written to, but for what only this event adds.
+    keys of those who wrote in the thread or were written to, but for what only this event adds. `is_vouched_for`: the
+    verdict on the mail is `pass`; organisations are None where they are not known.
     """
 
     seq: int
@@ -70,6 +73,9 @@ class Answered:
     references: tuple[str, ...]
     chain: tuple[str, ...]
     participants: frozenset[str]
+    is_vouched_for: bool = False
+    from_organisation: str | None = None
+    reply_to_organisation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +142,21 @@ def _choose(event: Answered, sender: Address, is_own: Callable[[str], bool]) -> 
             return NoTarget("The address in From is the list's.")
         return Target((sender,), is_reply_to_ignored=bool(event.reply_to))
     asked = [_read(one) for one in event.reply_to]
-    follows = asked and all(
-        one is not None
-        and not is_own(one.address)
-        and organisation(one.domain) == organisation(sender.domain)
-        for one in asked
-    )
-    if follows:
-        return Target(tuple(one for one in asked if one is not None), is_reply_to_ignored=False)
+    people = tuple(one for one in asked if one is not None and not is_own(one.address))
+    if people and len(people) == len(asked) and _may_ask_for(event, sender, people):
+        return Target(people, is_reply_to_ignored=False)
     is_same = {one.key for one in asked if one is not None} <= {sender.key}
     return Target((sender,), is_reply_to_ignored=bool(asked) and not is_same)
+
+
+def _may_ask_for(event: Answered, sender: Address, people: tuple[Address, ...]) -> bool:
+    """Whether who wrote may have answers sent to these people."""
+    if event.is_vouched_for or all(one.domain == sender.domain for one in people):
+        return True
+    home = event.from_organisation
+    if home is not None:
+        return home == event.reply_to_organisation
+    return all(organisation(one.domain) == organisation(sender.domain) for one in people)
 
 
 def _people_of(event: Answered) -> frozenset[str]:

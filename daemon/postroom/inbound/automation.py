@@ -27,6 +27,7 @@ class Signs:
     is_receipt: bool
 
 
+NULL_REVERSE_PATH: Final = "null-reverse-path"
 _NO: Final = frozenset({"", "no", "none", "false", "0", "n"})
 # Answers have these; newsletters and notices have the others, too.
 _ANSWER_FIELDS: Final = (
@@ -134,7 +135,7 @@ def _auto(signs: Signs) -> Iterator[str]:
     ):
         yield "subject"
     if not signs.envelope_sender:
-        yield "null-reverse-path"
+        yield NULL_REVERSE_PATH
 
 
 _RULES: Final = (

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.core.inmail import Counted
 from postroom.inbound.charsets import decode
 from postroom.inbound.clean import clean_text
 from postroom.inbound.defects import Defect
@@ -24,12 +25,13 @@ _COMPARED_MOST: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The text, whether it was HTML, the HTML as it came ('' = none), and the parts that are files."""
+    """The text, whether it was HTML, the HTML as it came ('' = none), the parts that are files, and what of the HTML was hidden."""
 
     text: str
     is_page: bool
     html: str
     files: tuple[Part, ...]
+    hidden: Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,10 @@ def read_body(raw: bytes, leaves: Sequence[Part], defects: set[Defect]) -> Body:
     pieces = [_decoded(raw, part, defects) for part in shown]
     files = tuple(part for part in leaves if part not in shown)
     html = "\n".join(one.content for one in pieces if one.is_html)
+    room = Room()
+    text = _joined(pieces, defects, room)
     has_plain = any(not one.is_html and one.content.strip() for one in pieces)
-    return Body(_joined(pieces, defects), not has_plain, html, files)
+    return Body(text, not has_plain, html, files, room.hidden.counted())
 
 
 def _is_shown(part: Part) -> bool:
@@ -77,10 +81,9 @@ def _decoded(raw: bytes, part: Part, defects: set[Defect]) -> _Piece:
     return _Piece(part.type.value == _HTML, part.choice, cleaned)
 
 
-def _joined(pieces: Sequence[_Piece], defects: set[Defect]) -> str:
+def _joined(pieces: Sequence[_Piece], defects: set[Defect], room: Room) -> str:
     chosen = {one.choice for one in pieces if not one.is_html and one.content.strip()} - {None}
     texts: list[str] = []
-    room = Room()
     for one in pieces:
         if one.is_html and one.choice in chosen:
             continue

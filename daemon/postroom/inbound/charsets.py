@@ -4,63 +4,75 @@ Nothing here raises: what can not be read becomes U+FFFD, and a defect says so.
 """
 
 import codecs
+import encodings
+import pkgutil
+import re
+from encodings.aliases import aliases
 from functools import lru_cache
 from typing import Final
 
 from postroom.inbound.defects import Defect
 
 
-# What senders write, and what they mean by it. Supersets stand for their subsets, as browsers read them.
+# What senders write, and what they mean by it, where Python does not know the name. None = it says nothing.
 _ALIASES: Final = {
-    "ascii": None,
-    "us-ascii": None,
-    "ansi_x3.4-1968": None,
     "binary": None,
     "unknown": None,
-    "x-unknown": None,
     "unknown-8bit": None,
     "default": None,
-    "cp-850": "cp850",
-    "iso-8859-1": "cp1252",
-    "latin1": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso-8859-8-i": "iso-8859-8",
-    "iso-8859-8-e": "iso-8859-8",
-    "iso-8859-6-i": "iso-8859-6",
-    "iso-8859-6-e": "iso-8859-6",
-    "iso-8859-9": "cp1254",
-    "ks_c_5601-1987": "cp949",
+    "none": None,
+    "iso-8859-8-i": "iso8859_8",
+    "iso-8859-8-e": "iso8859_8",
+    "iso-8859-6-i": "iso8859_6",
+    "iso-8859-6-e": "iso8859_6",
+    "latin-9": "iso8859_15",
     "ks_c_5601": "cp949",
-    "ksc5601": "cp949",
-    "euc-kr": "cp949",
-    "gb2312": "gb18030",
     "gb_2312-80": "gb18030",
-    "gbk": "gb18030",
-    "x-gbk": "gb18030",
-    "windows-874": "cp874",
     "tis-620": "cp874",
-    "unicode-1-1-utf-7": "utf-7",
-    "unicode-1-1-utf-8": "utf-8",
-    "x-utf-8": "utf-8",
-    "utf8mb4": "utf-8",
-    "shift_jis": "cp932",
-    "shift-jis": "cp932",
+    "unicode-1-1-utf-7": "utf_7",
+    "unicode-1-1-utf-8": "utf_8",
+    "unicode": "utf_16",
+    "utf8mb4": "utf_8",
     "sjis": "cp932",
-    "x-sjis": "cp932",
     "windows-31j": "cp932",
-    "iso-2022-jp": "iso2022_jp_3",
-    "x-euc-jp": "euc_jp",
+    "euc-jp": "euc_jp",
+    "mac-roman": "mac_roman",
+}
+# Supersets stand for their subsets, as browsers read them.
+_READ_AS: Final = {
+    "ascii": None,
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "iso2022_jp": "iso2022_jp_3",
     "big5": "cp950",
-    "x-mac-roman": "mac_roman",
-    "macintosh": "mac_roman",
+    "utf-8-sig": "utf-8",
 }
 # Codecs that are no charsets of mail; one of them takes quadratic time.
 _UNFIT: Final = frozenset(
-    {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape"}
-    | {"raw_unicode_escape", "mbcs", "oem", "utf-8-sig", "utf_8_sig"}
+    {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
 )
+_BLANK: Final = re.compile(r"[\s_:-]+")
+_PAGE: Final = re.compile(r"(?:cp|ibm|windows|win|ms|dos|codepage)(\d{3,5})")
 _SHIFT: Final = b"\x1b$"  # ISO 2022, in Japanese mail that does not say so
 _NAME_MOST: Final = 40
+
+
+def _squeezed(name: str) -> str:
+    return _BLANK.sub("", name)
+
+
+# Everything that is known, without what sets the pieces of a name apart. Python is asked for nothing else: it keeps every
+# name that it was ever asked for, and strangers make up as many as they like.
+_NAMES: Final[dict[str, str | None]] = {
+    **{_squeezed(one.name): one.name for one in pkgutil.iter_modules(encodings.__path__)},
+    **{_squeezed(name): codec for name, codec in aliases.items()},
+    **{_squeezed(name): codec for name, codec in _ALIASES.items()},
+}
 
 
 def decode(raw: bytes, charset: str | None) -> tuple[str, Defect | None]:
@@ -80,24 +92,29 @@ def decode(raw: bytes, charset: str | None) -> tuple[str, Defect | None]:
 @lru_cache(maxsize=256)
 def find_codec(charset: str) -> str | None:
     """The name of the codec for a charset as declared; None = none, or one that says nothing (ASCII, unknown)."""
-    name = charset.strip().strip("\"'").lower()
+    name = _plain(charset)
     if not name or len(name) > _NAME_MOST or not name.isascii() or not name.isprintable():
         return None
-    wanted = _ALIASES.get(name, name)
-    if wanted is None or wanted.replace("_", "-") in _UNFIT:
+    page = _PAGE.fullmatch(name)
+    wanted = _NAMES.get(name) or (_NAMES.get(f"cp{page[1]}") if page else None)
+    if wanted is None or wanted in _UNFIT:
         return None
     try:
-        found = codecs.lookup(wanted)
-        b"a".decode(found.name, errors="replace")  # LookupError for codecs that make no text
+        found = codecs.lookup(wanted).name
+        b"a".decode(found, errors="replace")  # LookupError for codecs that make no text
     except (LookupError, UnicodeError, ValueError):
         return None
-    return None if found.name in _UNFIT else found.name
+    return _READ_AS.get(found, found)
 
 
 def _is_nameless(charset: str) -> bool:
     """Whether it is ASCII by one of its names, or nothing: then ASCII octets need no guess."""
-    name = charset.strip().strip("\"'").lower()
-    return not name or (name in _ALIASES and _ALIASES[name] is None)
+    name = _plain(charset)
+    return not name or _NAMES.get(name, "") in {None, "ascii"}
+
+
+def _plain(charset: str) -> str:
+    return _squeezed(charset.strip(" \t\r\n\"';,").lower()).removeprefix("x")
 
 
 def _guess(raw: bytes) -> str:

@@ -60,11 +60,14 @@ class ContentReader:
             self._has_ended = True
             self._held, self.rest = b"", held[end + len(_END) :]
             return self._give(held[:end], _BREAK)
-        cut = held.rfind(_BREAK)
-        if cut <= 0 and len(held) > self._most_line:
-            cut = held.rfind(b"\n", len(_BREAK))  # whole mails come with lone ones
+        cut = max(held.rfind(_BREAK), 0)
+        if len(held) - cut > self._most_line:
+            cut = max(
+                cut, _last_lone(held, cut + len(_BREAK))
+            )  # whole mails come with nothing else
         lines, self._held = (held[:cut], held[cut:]) if cut > 0 else (b"", held)
-        if len(self._held) > self._most_line + len(_BREAK) or self.fault is not None:
+        longest = len(_BREAK) + self._most_line + self._held.endswith(b"\r")
+        if len(self._held) > longest or self.fault is not None:
             self._fail(ContentFault.LINE_LONG)
             self._held = self._held[1 - len(_END) :]
         return self._give(lines, b"")
@@ -87,9 +90,15 @@ class ContentReader:
         return content
 
     def _has_long_line(self, lines: bytes) -> bool:
-        if len(lines) <= self._most_line:
-            return False
-        return max(map(len, lines.splitlines())) > self._most_line
+        """Whether so many bytes stand anywhere without a line end of any kind; looks only at the last one in reach."""
+        at = 0
+        while len(lines) - at > self._most_line:
+            reach = at + self._most_line + 1
+            found = max(lines.rfind(b"\n", at, reach), lines.rfind(b"\r", at, reach))
+            if found < 0:
+                return True
+            at = found + 1
+        return False
 
     def _normal(self, lines: bytes) -> bytes:
         ends = lines.count(_BREAK)
@@ -109,3 +118,8 @@ class ContentReader:
 
     def _fail(self, fault: ContentFault) -> None:
         self.fault = self.fault or fault
+
+
+def _last_lone(held: bytes, begin: int) -> int:
+    """The last line end from there on that is certain to be none; a CR at the end may become a true one."""
+    return max(held.rfind(b"\n", begin), held.rfind(b"\r", begin, -1))

@@ -19,7 +19,7 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 def keep_part(directory: Path, part: Part, content: bytes) -> InAttachment:
     """Write a part; how it is called, and what it is."""
-    name = part.disposition.parameters.get("filename") or part.type.parameters.get("name", "")
+    name = written_name(part)
     fallback = _MESSAGE_NAME if part.type.value.startswith("message/") else ""
     # A part that names no type, or none that can be one, may be anything.
     is_typed = part.head.first("content-type") is not None
@@ -30,6 +30,11 @@ def keep_part(directory: Path, part: Part, content: bytes) -> InAttachment:
         content_type=part.type.value if is_typed else ANY_TYPE,
         is_inline=part.disposition.value == "inline" or part.head.first("content-id") is not None,
     )
+
+
+def written_name(part: Part) -> str:
+    """How a part is called by its sender; '' where it has no name."""
+    return part.disposition.parameters.get("filename") or part.type.parameters.get("name", "")
 
 
 def keep(

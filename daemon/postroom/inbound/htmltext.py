@@ -1,18 +1,20 @@
 """HTML as the text that a reader would see, without recursion; the one place that knows lxml.
 
-What is hidden is dropped, for it is written for machines (HAZARDS D11); links keep their target; what mail programs
+What is hidden (`hiding`) is dropped and counted, for it is written for machines (HAZARDS D11); links keep their target; what mail programs
 mark as quoted gets `> ` before its lines, as in plain mail. Known limits: style sheets are not read, only `style`
 attributes; beyond HTML_MOST characters or ELEMENTS_MOST elements nothing is read, nor what libxml2 leaves out behind 256 levels.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
 
 from postroom.inbound.clean import clean_line, clean_text
 from postroom.inbound.defects import Defect
+from postroom.inbound.hiding import Colours, HiddenText, find_hiding
+from postroom.inbound.htmltags import thinned
 
 
 # What takes about a second: of a message, not of each of its parts.
@@ -58,11 +60,6 @@ _BLOCKS: Final = frozenset(
     }
     | {"address", "center", "form", "fieldset", "caption", "body", "html", "figure", "figcaption"}
 )
-_HIDING: Final = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all"
-    r"|(?:font-size|max-height|opacity)\s*:\s*0*\.?0*(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
-    re.IGNORECASE,
-)
 # Classes and ids by which mail programs mark what they quote.
 _QUOTES: Final = frozenset(
     {
@@ -83,10 +80,11 @@ _WHITE: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 @dataclass(slots=True)
 class Room:
-    """How much HTML of a message is still read."""
+    """How much HTML of a message is still read, and what of it was hidden."""
 
     characters: int = HTML_MOST
     elements: int = ELEMENTS_MOST
+    hidden: HiddenText = field(default_factory=HiddenText)
 
 
 def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
@@ -105,7 +103,7 @@ def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
         encoding="utf-8",
     )
     try:
-        root = etree.fromstring(cut.encode(), parser)
+        root = etree.fromstring(thinned(cut, defects).encode(), parser)
     except etree.LxmlError:
         root = None
     if any(
@@ -114,8 +112,11 @@ def html_to_text(html: str, defects: set[Defect], room: Room) -> str:
         defects.add(Defect.HTML_DAMAGED)
     if root is None:
         return ""
-    writer = _Writer()
+    has_sheet = next(root.iter("style", "link"), None) is not None
+    writer = _Writer(Colours(has_sheet), room.hidden)
     _walk(root, writer, defects, room)
+    if room.hidden.characters:
+        defects.add(Defect.HIDDEN_TEXT_DROPPED)
     return writer.text()
 
 
@@ -127,6 +128,7 @@ class _Leave:
     link: str | None
     link_from: int
     is_quote: bool
+    colours: Colours
 
 
 def _walk(root: etree._Element, writer: "_Writer", defects: set[Defect], room: Room) -> None:
@@ -141,23 +143,28 @@ def _walk(root: etree._Element, writer: "_Writer", defects: set[Defect], room: R
             defects.add(Defect.HTML_CUT)
             return
         tag = str(one.tag)
-        if tag in _DROPPED or _is_hidden(one):
-            if tag not in _DROPPED and any(str(text).strip() for text in one.itertext()):
-                defects.add(Defect.HIDDEN_TEXT_DROPPED)
+        attributes = {str(name): str(value) for name, value in one.attrib.items()}
+        hiding = None if tag in _DROPPED else find_hiding(attributes)
+        if hiding is not None:
+            room.hidden.add(_words(one), hiding)
+        if hiding is not None or tag in _DROPPED or tag == "input":
             writer.write(one.tail)
             continue
-        todo.append(_enter(one, tag, writer))
+        todo.append(_enter(one, tag, writer, attributes))
         todo.extend(reversed(one))
 
 
-def _enter(element: etree._Element, tag: str, writer: "_Writer") -> _Leave:
+def _enter(
+    element: etree._Element, tag: str, writer: "_Writer", attributes: dict[str, str]
+) -> _Leave:
+    outside, writer.colours = writer.colours, writer.colours.within(tag, attributes)
     writer.break_for(tag)
     is_quote = _is_quote(element, tag, writer.depth)
     writer.depth += is_quote
     writer.kept += tag == "pre"
     if tag == "br":
         writer.newline()
-    elif tag == "li":
+    elif tag == "li" and not writer.colours.are_equal:
         writer.write("- ")
     elif tag in {"td", "th"}:
         writer.write(" ")
@@ -165,27 +172,28 @@ def _enter(element: etree._Element, tag: str, writer: "_Writer") -> _Leave:
     writer.write(element.text)
     href = element.get("href", "") if tag == "a" else ""
     is_shown = href.lower().startswith(("http://", "https://", "mailto:"))
-    return _Leave(element, clean_line(href, _LINK_MOST) if is_shown else None, start, is_quote)
+    return _Leave(
+        element, clean_line(href, _LINK_MOST) if is_shown else None, start, is_quote, outside
+    )
 
 
 def _leave(one: _Leave, writer: "_Writer") -> None:
     tag = str(one.element.tag)
-    if one.link is not None and not writer.has_just(one.link, one.link_from):
+    is_seen = not writer.colours.are_equal
+    if is_seen and one.link is not None and not writer.has_just(one.link, one.link_from):
         writer.write(f" <{one.link}>")
     writer.break_for(tag)
     writer.depth -= one.is_quote
     writer.kept -= tag == "pre"
+    writer.colours = one.colours
     writer.write(one.element.tail)
 
 
-def _is_hidden(element: etree._Element) -> bool:
-    style = element.get("style")
-    return (
-        "hidden" in element.attrib
-        or element.get("aria-hidden", "").lower() == "true"
-        or (element.tag == "input")
-        or (style is not None and _HIDING.search(style) is not None)
-    )
+def _words(element: etree._Element) -> str:
+    """All text of an element that is none of a program's."""
+    nodes = list(element.iter())
+    texts = [str(one.text) for one in nodes if one.text and str(one.tag) not in _DROPPED]
+    return " ".join([*texts, *(str(one.tail) for one in nodes if one.tail and one is not element)])
 
 
 def _is_quote(element: etree._Element, tag: str, depth: int) -> bool:
@@ -212,7 +220,9 @@ def _marks(element: etree._Element) -> frozenset[str]:
 class _Writer:
     """Text in the making: blanks collapsed, breaks held back until something follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, colours: Colours, hidden: HiddenText) -> None:
+        self.colours = colours
+        self._hidden = hidden
         self.depth = 0
         self.kept = 0
         self._pieces: list[str] = []
@@ -223,6 +233,9 @@ class _Writer:
     def write(self, text: str | None) -> None:
         """Text as it stands in the source."""
         if not text:
+            return
+        if self.colours.are_equal:
+            self._hidden.add(text, "color")
             return
         if self.kept:
             first, *rest = text.split("\n")

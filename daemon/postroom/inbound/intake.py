@@ -1,43 +1,51 @@
 """The loop that makes events of what was received (CONTRACT §5): parse, file, publish, in order of receipt.
 
 Order holds within a line: one for each envelope sender; for the null reverse-path one for each token, and who has none
-waits for nobody. A slow mail holds back its line only, and at most `at_once` are read at the same time. What was
+waits for nobody. A slow mail holds back its line only: at most `at_once` are read at the same time, and who waits for
+the judgement of its sender (`judging`) is not among them; at most `in_hand` are read, judged or published. What was
 received stays so until its last publication is committed, so a crash anywhere loses nothing, and publishing again what
 is an event already makes no second one.
 
 Every message becomes an event: one that can not be read, or whose files make no sense, is published by its header as
 `failed`. While the store takes nothing, lines wait and try again. Idle costs nothing: a commit wakes the loop.
+
+Known limits: an envelope sender can be forged, so a stranger whose own domain answers slowly can delay somebody else's line,
+ten seconds for each mail; and fifty such mails at once delay everybody's.
 """
 
 import asyncio
-import hashlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from postroom.core.inmail import AutomationKind, InMail, Parse
+from postroom.core.authentication import Authentication
+from postroom.core.inmail import AutomationKind, InMail
 from postroom.core.instant import Instant
+from postroom.core.mailbox import AcceptNew
 from postroom.core.matching import address_key, sort_tokens
+from postroom.core.refusal import Wanted
 from postroom.core.token import Token
 from postroom.inbound.filing import Filed, Filing, Garbled
-from postroom.inbound.reading import describe_unread
+from postroom.inbound.judging import Judge
+from postroom.inbound.unread import describe_received
 from postroom.ports.arriving import Publication, Received
 from postroom.ports.changes import Change, MailReceived
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.inbox import Inbox, IntakeAccount
+from postroom.ports.verifying import Verifier
 
 
 Parser = Callable[[bytes | Path, str, Path], Awaitable[InMail]]
 
 _PAGE: Final = 100  # rows have up to 64 KiB each
 _MOST_IN_HAND: Final = 20_000  # numbers that wait in memory; the rest waits in the store
-_HEAD_BYTES: Final = 64 * 1024
 _FIRST_WAIT_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 30.0
 _NO_FILES: Final = Filed((), None, None)
+_ANYTHING: Final = Wanted(AcceptNew.ALL)  # of a mailbox that left the settings meanwhile
 
 
 class TokenFinder(Protocol):
@@ -53,12 +61,12 @@ class IntakeMailbox:
     """What intake has to know of a mailbox."""
 
     address: str
-    accepts_new: bool
+    wanted: Wanted
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeParts:
-    """What intake needs. `at_once` is how many messages are read at the same time."""
+    """What intake needs. `at_once` messages are read at the same time, `in_hand` are between reading and their event."""
 
     inbox: Inbox
     parse: Parser
@@ -67,13 +75,24 @@ class IntakeParts:
     mailboxes: Mapping[str, IntakeMailbox]
     account: IntakeAccount
     clock: Clock
+    verifier: Verifier
     at_once: int = 2
+    in_hand: int = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     mail: InMail
     files: Filed
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What is known of a message, whichever mailbox it is for."""
+
+    mail: InMail
+    files: Filed
+    authentication: Authentication
 
 
 class Intake:
@@ -83,7 +102,9 @@ class Intake:
         self._parts = parts
         self._came = asyncio.Event()
         self._left = asyncio.Event()
+        self._hands = asyncio.Semaphore(parts.in_hand)
         self._room = asyncio.Semaphore(parts.at_once)
+        self._judge = Judge(parts.verifier, parts.account.verifier_failed)
         self._lines: dict[str, deque[int]] = {}
         self._in_hand = 0
         self._after = 0
@@ -156,7 +177,7 @@ class Intake:
         wait = _FIRST_WAIT_S
         while True:
             try:
-                async with self._room:
+                async with self._hands:
                     await self._publish(number)
             except StoreBroken:
                 raise
@@ -173,14 +194,26 @@ class Intake:
         if not found or found[0].number != number:
             return
         received = found[0]
+        raw = self._parts.filing.raw(received.arrival.raw)
+        read = await self._understand(received)
+        verdict = await self._judge.judge(received.arrival, read.mail, raw)
         try:
-            async with self._parts.filing.directory() as directory:
-                read = await self._read(received, directory)
-            await self._publish_to_each(received, read)
+            await self._publish_to_each(received, _Judged(read.mail, read.files, verdict))
         except StoreError:
             raise
         except Exception:  # noqa: BLE001 - what was understood can not be told: what is known for sure can
-            await self._publish_to_each(received, _Read(_unread(received), _NO_FILES))
+            unread = _Judged(describe_received(received), _NO_FILES, verdict)
+            await self._publish_to_each(received, unread)
+
+    async def _understand(self, received: Received) -> _Read:
+        """What the message says, or what of it is known for sure. Raises StorageFull, StoreUnavailable."""
+        try:
+            async with self._room, self._parts.filing.directory() as directory:
+                return await self._read(received, directory)
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever a mail does to its reader, it is told
+            return _Read(describe_received(received), _NO_FILES)
 
     async def _read(self, received: Received, directory: Path) -> _Read:
         """What the message says, with its files in the spool. Raises StorageFull, StoreUnavailable."""
@@ -189,18 +222,18 @@ class Intake:
             mail = await self._parts.parse(filing.raw(arrival.raw), arrival.sender, directory)
             return _Read(mail, await filing.file(mail, directory))
         except (OSError, Garbled):
-            return _Read(_unread(received), _NO_FILES)
+            return _Read(describe_received(received), _NO_FILES)
 
-    async def _publish_to_each(self, received: Received, read: _Read) -> None:
+    async def _publish_to_each(self, received: Received, judged: _Judged) -> None:
         """One publication for each mailbox that it came to."""
         mailbox_ids = list(dict.fromkeys(one.mailbox_id for one in received.arrival.recipients))
         for mailbox_id in mailbox_ids:
-            publication = self._publication(received, read, mailbox_id, mailbox_ids[-1])
+            publication = self._publication(received, judged, mailbox_id, mailbox_ids[-1])
             result = await self._parts.inbox.publish(publication)
             self._parts.account.published(publication, result)
 
     def _publication(
-        self, received: Received, read: _Read, mailbox_id: str, last: str
+        self, received: Received, judged: _Judged, mailbox_id: str, last: str
     ) -> Publication:
         mailbox = self._parts.mailboxes.get(mailbox_id)
         recipients = [one for one in received.arrival.recipients if one.mailbox_id == mailbox_id]
@@ -210,12 +243,13 @@ class Intake:
             mailbox_id=mailbox_id,
             at=self._parts.clock.now(),
             recipients=tuple(dict.fromkeys(one.address for one in recipients)),
-            tokens=sort_tokens(tokens or self._find_tokens(received, read.mail, mailbox_id)),
-            mail=read.mail if mailbox is None else _judged(read.mail, mailbox),
-            attachments=read.files.attachments,
-            html_ref=read.files.html,
-            text_ref=read.files.text,
-            accepts_new=mailbox is None or mailbox.accepts_new,
+            tokens=sort_tokens(tokens or self._find_tokens(received, judged.mail, mailbox_id)),
+            mail=judged.mail if mailbox is None else _own_is_loop(judged.mail, mailbox),
+            authentication=judged.authentication,
+            wanted=_ANYTHING if mailbox is None else mailbox.wanted,
+            attachments=judged.files.attachments,
+            html_ref=judged.files.html,
+            text_ref=judged.files.text,
             is_last=mailbox_id == last,
         )
 
@@ -246,7 +280,7 @@ def _line_of(received: Received) -> str:
     return f"alone {received.number}"
 
 
-def _judged(mail: InMail, mailbox: IntakeMailbox) -> InMail:
+def _own_is_loop(mail: InMail, mailbox: IntakeMailbox) -> InMail:
     """A mail that the mailbox seems to have written itself is no person's (CASES C11)."""
     is_own = mail.sender is not None and address_key(mail.sender.address) == address_key(
         mailbox.address
@@ -255,16 +289,3 @@ def _judged(mail: InMail, mailbox: IntakeMailbox) -> InMail:
         return mail
     evidence = (*mail.evidence, "own address")
     return replace(mail, automation=AutomationKind.LOOP, evidence=evidence)
-
-
-def _unread(received: Received) -> InMail:
-    """The message by what can be known of it without reading: its header at best, and a digest."""
-    raw = received.arrival.raw
-    known = raw if isinstance(raw, bytes) else raw.sha256.encode()
-    digest = hashlib.sha256(b"unread\0" + known).hexdigest()
-    beginning = raw[:_HEAD_BYTES] if isinstance(raw, bytes) else b""
-    try:
-        mail = describe_unread(beginning, received.arrival.sender)
-    except Exception:  # noqa: BLE001 - even a header that nobody foresaw must not keep its mail from being told
-        mail = describe_unread(b"", received.arrival.sender)
-    return replace(mail, parse=Parse.FAILED, dedupe=digest)

@@ -13,6 +13,7 @@ from postroom.inbound.encodedwords import decode_words, raw_text
 
 TYPE_MOST: Final = 100
 _VALUE_MOST: Final = 2000
+_END_KEPT: Final = 100
 _SECTIONS_MOST: Final = 200
 
 _PARAMETER: Final = re.compile(r';\s*([^\s=;"]{1,60})\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)', re.DOTALL)
@@ -66,8 +67,9 @@ def _parameters(text: str, defects: set[Defect]) -> dict[str, str]:
 
 
 def clean(text: str) -> str:
-    """A parameter's value, cut."""
-    return text[:_VALUE_MOST]
+    """A parameter's value; a long one loses its middle, for what kind of file it is stands at the end of a name."""
+    is_long = len(text) > _VALUE_MOST
+    return text[: _VALUE_MOST - _END_KEPT] + text[-_END_KEPT:] if is_long else text
 
 
 def _joined(pieces: list[tuple[int, bool, str]], defects: set[Defect]) -> str:

@@ -56,7 +56,7 @@ class Nursery:
         content, path = (raw, None) if isinstance(raw, bytes) else (None, str(raw))
         request = framed(Request(content, path, envelope_sender, str(directory)))
         async with self._room:
-            found = await self._ask(request)
+            found = await self._answer(request)
         if isinstance(found, InMail):
             return found
         return await asyncio.to_thread(_unread, raw, envelope_sender, found)
@@ -72,16 +72,32 @@ class Nursery:
                     await process.wait()
             await _end(process)
 
-    async def _ask(self, request: bytes) -> InMail | Parse:
-        """What a process makes of it, or how far it came."""
-        process = await self._take()
-        if process is None:
+    async def _answer(self, request: bytes) -> InMail | Parse:
+        """What a process makes of it, or how far it came.
+
+        What fails in a process may fail for what earlier messages left in it: then a new one is asked, in the time that is left.
+        """
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._wall_s
+        used = self._find_idle()
+        if used is not None:
+            found = await self._ask(used, request, ends_at - loop.time())
+            if found is not Parse.FAILED:
+                return found
+        left = ends_at - loop.time()
+        try:
+            fresh = await _start()
+        except OSError:
             return Parse.FAILED
+        return await self._ask(fresh, request, left)
+
+    async def _ask(self, process: Process, request: bytes, seconds: float) -> InMail | Parse:
+        """Raises OSError when a file of ours can not be read or written."""
         is_kept = False
         try:
-            async with asyncio.timeout(self._wall_s):
+            async with asyncio.timeout(seconds):
                 answer = await _exchange(process, request)
-            is_kept = True
+            is_kept = answer != Fault(None)
         except TimeoutError:
             return Parse.LIMITED
         except (Garbled, EOFError, OSError):
@@ -101,16 +117,13 @@ class Nursery:
             case Fault():
                 return Parse.FAILED
 
-    async def _take(self) -> Process | None:
-        """A process that is ready; None when none can be started."""
+    def _find_idle(self) -> Process | None:
+        """A process that has read a message and lives."""
         while self._idle:
             process = self._idle.pop()
             if process.returncode is None:
                 return process
-        try:
-            return await _start()
-        except OSError:
-            return None
+        return None
 
 
 async def _start() -> Process:

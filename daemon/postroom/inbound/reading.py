@@ -12,28 +12,39 @@ from typing import Final
 
 from postroom.core.inmail import (
     AutomationKind,
+    Counted,
     InAttachment,
     InMail,
     Parse,
     Person,
+    ReaderSigns,
     Report,
     TextConfidence,
 )
 from postroom.core.message import DELIVERY_HEADER
 from postroom.core.subject import answers_something, forwards_something
-from postroom.inbound.automation import Signs, judge
+from postroom.inbound.automation import NULL_REVERSE_PATH, Signs, judge
 from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
 from postroom.inbound.defects import LIMITING, Defect
 from postroom.inbound.encodedwords import decode_field
-from postroom.inbound.files import keep, keep_part
+from postroom.inbound.files import keep, keep_part, written_name
 from postroom.inbound.head import Head, read_head
 from postroom.inbound.messageids import find_id, read_ids
 from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
-from postroom.inbound.reports import DELIVERY_MOST, READ_TYPES, is_receipt, is_report, read_report
+from postroom.inbound.reports import (
+    DELIVERY_MOST,
+    READ_TYPES,
+    is_notice,
+    is_receipt,
+    is_report,
+    is_report_in_words,
+    read_report,
+)
+from postroom.inbound.signs import read_signs
 from postroom.inbound.transfer import read_content
 
 
@@ -52,10 +63,15 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         defects.add(Defect.BARE_NEWLINE)
     parts = read_parts(raw)
     defects |= parts.defects
-    report = read_report(raw, parts, defects) if is_report(parts) else None
+    is_known = is_report(parts) or is_notice(raw, parts)
+    report = read_report(raw, parts, defects) if is_known else None
     mail = describe(
         parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
     )
+    is_mute = mail.evidence == (NULL_REVERSE_PATH,) or mail.automation is AutomationKind.LIST
+    if is_mute and not envelope_sender and is_report_in_words(raw, parts):
+        # No word of its header says what it is, but its text does.
+        mail = replace(mail, automation=AutomationKind.REPORT, evidence=("report-words",))
     if report is None and mail.automation is AutomationKind.REPORT:
         # It comes from where no person writes and is called a report: its fields may stand anywhere.
         found = read_report(raw, parts, defects)
@@ -83,6 +99,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         dedupe=digest(parts.head, raw[parts.body :]),
         text_confidence=new.confidence,
         is_forward=new.is_forward,
+        signs=_signs(
+            parts.head,
+            mail.sender,
+            {"text": text, "filename": "\n".join(written_name(one) for one in files)},
+            body.hidden,
+        ),
     )
 
 
@@ -110,7 +132,7 @@ def describe(
         Signs(
             head=head,
             envelope_sender=envelope_sender,
-            from_address=sender.address if sender else "",
+            from_address=(sender.address or sender.name) if sender else "",
             subject=subject,
             recipients=header_recipients + forwarded_for,
             is_report=report is not None,
@@ -146,6 +168,7 @@ def describe(
         dedupe="",
         text_confidence=TextConfidence.LOW,
         is_forward=False,
+        signs=_signs(head, sender, {}, Counted()),
     )
 
 
@@ -167,6 +190,14 @@ def identity(head: Head) -> bytes:
     """The part of the header that goes into the digest."""
     values = [b" ".join((head.first(name) or b"").split()) for name in _IDENTITY]
     return b"\0".join([*values, b""])
+
+
+def _signs(
+    head: Head, sender: Person | None, places: dict[str, str], hidden: Counted
+) -> ReaderSigns:
+    """The signs of these places, and of what the header shows."""
+    shown = {name: decode_field(head.first(name) or b"", set()) for name in ("subject", "from")}
+    return read_signs(head, sender, {**shown, **places}, hidden)
 
 
 def _bounded(text: str, directory: Path) -> tuple[str, InAttachment | None]:

@@ -37,6 +37,7 @@ class Envelope:
     helo: str
     is_tls: bool
     is_trusted: bool
+    relay_ip: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Receiver:
             is_trusted=envelope.is_trusted,
             raw=raw,
             defects=content.defects,
+            relay_ip=envelope.relay_ip,
         )
         async with self._storing:
             number = await self._parts.inbox.receive(arrival)

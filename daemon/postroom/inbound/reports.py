@@ -1,37 +1,55 @@
-"""Delivery reports (RFC 3464, RFC 6533) and feedback reports (RFC 5965), read from the parts of a message.
+"""What a report says: of each recipient, its fields and what they come to; and which message of ours it is about.
 
-`Action` and `Status` are handed on as they stand; what follows from them is decided where deliveries are known. Where
-the MIME around a report is broken, its fields are looked for in the text, but only in what claims to be a report.
-Reports in plain words, a third of real ones, name no recipient here: whether it is given up or still tried is told by
-their words and codes, and believed only where a return-path token says whose delivery it is.
+First the fields (`reportfields`), in their own parts or, where the MIME around them is broken, anywhere in the text, but
+only in what claims to be a report; then plain words (`reportwords`), at last what the library for the rest finds. The
+words around the fields are asked, too, where the fields are general. What follows is decided where deliveries are known.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from postroom.core.bounceread import MADE_BY, Said, make_sense
+from postroom.core.bouncereason import BounceReason
 from postroom.core.inmail import Report, ReportedRecipient
 from postroom.core.message import DELIVERY_HEADER
-from postroom.inbound.clean import clean_line, clean_token
+from postroom.inbound.charsets import decode
+from postroom.inbound.clean import clean_line, clean_text, clean_token
 from postroom.inbound.defects import Defect
 from postroom.inbound.encodedwords import decode_field
-from postroom.inbound.head import Head, read_head
+from postroom.inbound.fluflbounce import find_failed
+from postroom.inbound.head import read_head
+from postroom.inbound.htmltext import Room, html_to_text
 from postroom.inbound.messageids import find_id
 from postroom.inbound.mimeparts import Part, Parts
-from postroom.inbound.replywords import BOUNCED, STILL_TRIED
+from postroom.inbound.people import read_addresses
+from postroom.inbound.reportfields import (
+    COMPLAINED,
+    DIAGNOSTIC_MOST,
+    RECIPIENTS_MOST,
+    find_loose_blocks,
+    find_reporting_mta,
+    read_blocks,
+    read_feedback,
+)
+from postroom.inbound.reportjson import find_in_json
+from postroom.inbound.reportwords import (
+    WORDS_MOST,
+    Named,
+    above_the_original,
+    find_action,
+    find_named,
+    find_numbers,
+    is_worded,
+)
 from postroom.inbound.transfer import read_content
 
 
-COMPLAINED: Final = (
-    "complained"  # the action of a recipient in a feedback report; not a word of RFC 3464
-)
-RECIPIENTS_MOST: Final = 100
 DELIVERY_MOST: Final = 100
-_DIAGNOSTIC_MOST: Final = 1000
-_NAME_MOST: Final = 320
 _READ_MOST: Final = 256 * 1024  # of a report's own fields
-_WORDS_MOST: Final = 16 * 1024  # of a report in plain words: below stands the mail that came back
 _ORIGINAL_MOST: Final = 1024 * 1024  # where the fields of the original must stand
+_TEXTS_MOST: Final = 3  # parts that are looked at for the report's own words
 
 _STATUS_TYPES: Final = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _FEEDBACK_TYPE: Final = "message/feedback-report"
@@ -46,19 +64,30 @@ _HEADER_TYPES: Final = frozenset(
 _ORIGINAL_TYPES: Final = _HEADER_TYPES | {"message/rfc822", "message/global", "text/rfc822"}
 # All of a report that is of use is in `Report`: these of its parts are no files.
 READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE}
-_BLOCKS: Final = re.compile(rb"(?:\r?\n[ \t]*){2,}")
-_BLOCK_ABOVE: Final = 500  # octets of a block above the recipient's field
-_UNFOLDED: Final = re.compile(rb"\n(?![ \t]|[A-Za-z][A-Za-z0-9-]*[ \t]*:)")
-_STATUS: Final = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])")
-_SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])")
-_STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
-_ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
-_GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
-_LOOSE: Final = re.compile(rb"^(?:original|final)-recipient[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_FAILED_FIELDS: Final = ("x-failed-recipients",)
+_COMPLAINT: Final = re.compile(r"complaint about message from [0-9a-f.:]{3,45}", re.IGNORECASE)
 _LOOSE_ID: Final = re.compile(rb"^message-id[ \t]*:(.{0,998})", re.IGNORECASE | re.MULTILINE)
 _LOOSE_DELIVERY: Final = re.compile(
     rb"^" + DELIVERY_HEADER.encode() + rb"[ \t]*:(.{0,200})", re.IGNORECASE | re.MULTILINE
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The report's own words, and whom they name."""
+
+    subject: str
+    body: str
+    named: tuple[Named, ...]
+
+    def of(self, recipient: str | None) -> str:
+        """What they say of this one."""
+        key = (recipient or "").casefold()
+        return next((one.words for one in self.named if one.address.casefold() == key), "")
+
+    def of_all(self) -> str:
+        """All of them, where they speak of one."""
+        return f"{self.body}\n{self.subject}" if len(self.named) <= 1 else self.subject
 
 
 def is_report(parts: Parts) -> bool:
@@ -68,7 +97,22 @@ def is_report(parts: Parts) -> bool:
         "delivery-status",
         "feedback-report",
     }
-    return is_typed or any(_is_told(part) for part in parts.leaves)
+    return is_typed or any(_is_told(part) for part in parts.leaves) or _is_bare_complaint(parts)
+
+
+def is_report_in_words(raw: bytes, parts: Parts) -> bool:
+    """Whether a mail that came from where no person writes says in its words that another was not delivered.
+
+    It needs a sentence that says so and an address that it names; absence notices have the one or the other.
+    """
+    words = _words(raw, parts, set())
+    return bool(words.named) and is_worded(words.subject, words.body)
+
+
+def is_notice(raw: bytes, parts: Parts) -> bool:
+    """Whether it is a notice of Amazon SES in JSON."""
+    is_from = b"@sns.amazonaws.com" in (parts.head.first("from") or b"")
+    return is_from and bool(find_in_json(_words(raw, parts, set()).body))
 
 
 def is_receipt(parts: Parts) -> bool:
@@ -80,21 +124,21 @@ def is_receipt(parts: Parts) -> bool:
 
 def read_report(raw: bytes, parts: Parts, defects: set[Defect]) -> Report:
     """What the report says; without recipients where it names none."""
-    recipients: list[ReportedRecipient] = []
-    for part in parts.leaves:
-        if _is_told(part):
-            content = read_content(raw, part, defects)[:_READ_MOST]
-            is_feedback = part.type.value == _FEEDBACK_TYPE
-            recipients += _complaints(content) if is_feedback else _recipients(content)
-    if not recipients:
-        recipients += _found_in_text(raw, parts, defects) or _in_words(raw, parts, defects)
+    words = _words(raw, parts, defects)
+    told, reporting_mta = _told(raw, parts, defects)
+    if _is_bare_complaint(parts):
+        told = [_complaint(raw, parts.leaves[0])]
+    blocks = (
+        told or _loose(raw, parts, defects) or find_in_json(words.body) or _in_words(raw, words)
+    )
     message_id, delivery = _original(raw, parts.leaves, defects)
     found_id = _LOOSE_ID.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
     found_delivery = _LOOSE_DELIVERY.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
     return Report(
-        tuple(recipients[:RECIPIENTS_MOST]),
+        tuple(_understood(one, words, reporting_mta) for one in blocks[:RECIPIENTS_MOST]),
         message_id or (find_id([found_id[1]], set()) if found_id else None),
         delivery or (_delivery(found_delivery[1]) if found_delivery else None),
+        reporting_mta,
     )
 
 
@@ -105,14 +149,36 @@ def _is_told(part: Part) -> bool:
     )
 
 
-def _recipients(content: bytes) -> Iterator[ReportedRecipient]:
-    for block in _BLOCKS.split(content.strip())[: 2 * RECIPIENTS_MOST]:
-        found = _recipient(block)
-        if found is not None:
-            yield found
+def _is_bare_complaint(parts: Parts) -> bool:
+    """Whether it is a complaint as Hotmail sends them: a subject, and the message."""
+    subject = decode_field(parts.head.first("subject") or b"", set())
+    types = [part.type.value for part in parts.leaves]
+    return _COMPLAINT.fullmatch(subject.strip()) is not None and types == ["message/rfc822"]
 
 
-def _found_in_text(raw: bytes, parts: Parts, defects: set[Defect]) -> list[ReportedRecipient]:
+def _told(
+    raw: bytes, parts: Parts, defects: set[Defect]
+) -> tuple[list[ReportedRecipient], str | None]:
+    """The blocks of the report's own parts, and who made it."""
+    blocks: list[ReportedRecipient] = []
+    reporting_mta: str | None = None
+    for part in filter(_is_told, parts.leaves):
+        content = read_content(raw, part, defects)[:_READ_MOST]
+        if part.type.value == _FEEDBACK_TYPE:
+            blocks += read_feedback(content)
+        else:
+            blocks += read_blocks(content)
+        reporting_mta = reporting_mta or find_reporting_mta(content)
+    return blocks, reporting_mta
+
+
+def _complaint(raw: bytes, part: Part) -> ReportedRecipient:
+    head, _ = read_head(read_content(raw, part, set())[:_READ_MOST].lstrip())
+    known = read_addresses(head.every("x-hmxmroriginalrecipient"), set())
+    return ReportedRecipient(next(iter(known), None), COMPLAINED, None, "abuse", None)
+
+
+def _loose(raw: bytes, parts: Parts, defects: set[Defect]) -> list[ReportedRecipient]:
     """The recipients in the first text that names any; the last text is the body as it came."""
     texts = (
         read_content(raw, part, defects)[:_READ_MOST]
@@ -120,89 +186,84 @@ def _found_in_text(raw: bytes, parts: Parts, defects: set[Defect]) -> list[Repor
         if part.type.value == "text/plain"
     )
     for text in (*texts, raw[parts.body : parts.body + _READ_MOST]):
-        found = list(_loose(text))
+        found = find_loose_blocks(text)
         if found:
             return found
     return []
 
 
-def _in_words(raw: bytes, parts: Parts, defects: set[Defect]) -> list[ReportedRecipient]:
-    """What a report in plain words says, of nobody by name; nothing where it has no code and no word of a report."""
+def _words(raw: bytes, parts: Parts, defects: set[Defect]) -> _Words:
+    """What stands in the first texts, above the mail that came back."""
+    texts = [part for part in parts.leaves if part.type.value in {"text/plain", "text/html"}]
+    plain = [part for part in texts if part.type.value == "text/plain"] or texts[:1]
+    bodies = [_text(raw, part, defects) for part in plain[:_TEXTS_MOST]]
+    if not bodies:
+        rest = raw[parts.body : parts.body + WORDS_MOST]
+        bodies = [rest.decode("utf-8", errors="replace")]
+    body = above_the_original("\n".join(bodies))[:WORDS_MOST]
+    ends = (value for name in ("to", "from") for value in parts.head.every(name))
+    us = frozenset(one.casefold() for one in read_addresses(ends, set()))
     subject = decode_field(parts.head.first("subject") or b"", set())
-    body = next(
-        (
-            read_content(raw, part, defects)[:_WORDS_MOST]
-            for part in parts.leaves
-            if part.type.value.startswith("text/")
-        ),
-        raw[parts.body : parts.body + _WORDS_MOST],
-    )
-    words = f"{subject}\n{body.decode('utf-8', errors='replace')}"
-    found = _STATUS.search(words)
-    status = found[1] if found else None
-    is_given_up = (
-        _SMTP_REFUSAL.search(words) is not None
-        or (status or "").startswith("5")
-        or _ENDED.search(subject) is not None
-    )
-    if _STILL_TRIED.search(words) and not is_given_up:
-        return [ReportedRecipient(None, "delayed", status, None, None)]
-    if is_given_up or _GIVEN_UP.search(subject):
-        return [ReportedRecipient(None, "failed", status, None, None)]
-    return []
+    failed = read_addresses((v for n in _FAILED_FIELDS for v in parts.head.every(n)), set())
+    named = find_named(body, us)
+    if not named:
+        named = tuple(Named(one, body) for one in failed)
+    return _Words(subject, body, named)
 
 
-def _loose(body: bytes) -> Iterator[ReportedRecipient]:
-    """The recipient blocks of a report whose MIME can not be read."""
-    at = 0
-    for found in _LOOSE.finditer(body):
-        if found.start() < at:
-            continue
-        end = _BLOCKS.search(body, found.start())
-        at = len(body) if end is None else end.start()
-        nearest = max(0, found.start() - _BLOCK_ABOVE)
-        ends = [one.end() for one in _BLOCKS.finditer(body, nearest, found.start())]
-        one = _recipient(body[max(ends, default=found.start() if nearest else 0) : at])
-        if one is not None:
-            yield one
-
-
-def _recipient(block: bytes) -> ReportedRecipient | None:
-    """One block; None when it is the one about the message, or about nothing."""
-    # Some write the relay's answer over several lines without folding it.
-    head, _ = read_head(_UNFOLDED.sub(b"\n ", block.lstrip()) + b"\n")
-    names = [
-        _typed(head, name)
-        for name in ("original-recipient", "final-recipient", "x-actual-recipient")
-    ]
-    recipient = next(
-        (name for name in names if name and "@" in name), next(filter(None, names), None)
-    )
-    action = _field(head, "action", _NAME_MOST)
-    status = _field(head, "status", _DIAGNOSTIC_MOST)
-    if recipient is None and action is None:
-        return None
-    code = None if status is None else _STATUS.search(status)
-    return ReportedRecipient(
-        recipient=recipient,
-        action=action.split()[0].lower() if action else None,
-        status=code[1] if code else None,
-        diagnostic=_field(head, "diagnostic-code", _DIAGNOSTIC_MOST),
-        remote_mta=_typed(head, "remote-mta"),
+def _text(raw: bytes, part: Part, defects: set[Defect]) -> str:
+    content = read_content(raw, part, defects)[:_READ_MOST]
+    text = clean_text(decode(content, part.type.parameters.get("charset"))[0])
+    return (
+        html_to_text(text, set(), Room()) if part.type.value == "text/html" else text[:WORDS_MOST]
     )
 
 
-def _complaints(content: bytes) -> Iterator[ReportedRecipient]:
-    head, _ = read_head(content)
-    names = ("original-rcpt-to", "removal-recipient")
-    values = [value for name in names for value in head.every(name)]
-    addresses = dict.fromkeys(_address(decode_field(value, set())) for value in values)
-    # Many keep back who complained: then only a return-path token says whose delivery it is.
-    known: list[str | None] = [one for one in addresses if one]
-    for address in known or [None]:
-        yield ReportedRecipient(
-            address, COMPLAINED, None, _field(head, "feedback-type", _NAME_MOST), None
+def _in_words(raw: bytes, words: _Words) -> list[ReportedRecipient]:
+    """Those whom the words name, or one of nobody; nothing where there is no word of a report."""
+    action = find_action(words.subject, words.body)
+    if action is None:
+        return []
+    named = words.named or _found_otherwise(raw, words.body)
+    if not named:
+        return [ReportedRecipient(None, action, None, None, None)]
+    return [
+        ReportedRecipient(
+            one.address,
+            action,
+            None,
+            clean_line(" ".join(one.words.split()), DIAGNOSTIC_MOST),
+            None,
         )
+        for one in named
+    ]
+
+
+def _found_otherwise(raw: bytes, body: str) -> tuple[Named, ...]:
+    delayed, failed = find_failed(raw)
+    return tuple(Named(one, body) for one in (failed or delayed))
+
+
+def _understood(
+    block: ReportedRecipient, words: _Words, reporting_mta: str | None
+) -> ReportedRecipient:
+    """The block with its status, its reply code and what they come to."""
+    maker = f"{MADE_BY} {reporting_mta or 'nobody'}"
+    own = f"{words.of(block.recipient)}\n{maker}"
+    near = _read_with(block, own)
+    if near.reply_code is not None and near.sense.reason is not BounceReason.UNKNOWN:
+        return near
+    wide = _read_with(block, f"{own}\n{words.of_all()}")
+    return wide if near.sense.reason is BounceReason.UNKNOWN or wide.reply_code else near
+
+
+def _read_with(block: ReportedRecipient, around: str) -> ReportedRecipient:
+    diagnostic = block.diagnostic or ""
+    status, code = find_numbers(diagnostic, block.status)
+    if code is None:
+        status, code = find_numbers(around, status)
+    sense = make_sense(Said(block.action, status, code, diagnostic, around))
+    return replace(block, status=status, reply_code=code, sense=sense)
 
 
 def _original(
@@ -220,24 +281,3 @@ def _original(
 
 def _delivery(value: bytes) -> str | None:
     return clean_token(value.decode("ascii", errors="replace"), DELIVERY_MOST) or None
-
-
-def _field(head: Head, name: str, most: int) -> str | None:
-    value = head.first(name)
-    return (
-        (clean_line(" ".join(decode_field(value, set()).split()), most) or None) if value else None
-    )
-
-
-def _typed(head: Head, name: str) -> str | None:
-    """What follows the type, as in `rfc822; user@example.com`."""
-    value = _field(head, name, _NAME_MOST + len("rfc822; "))
-    if value is None:
-        return None
-    kind, semicolon, rest = value.partition(";")
-    return _address(rest if semicolon else kind) or None
-
-
-def _address(text: str) -> str:
-    inner = text.partition("<")[2].partition(">")[0] if "<" in text else text
-    return clean_token(inner.strip().strip('"'), _NAME_MOST)

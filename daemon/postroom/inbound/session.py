@@ -15,11 +15,12 @@ from typing import AnyStr, Final, Protocol, cast
 
 from aiosmtpd.smtp import SMTP, TLSSetupException
 
+from postroom.inbound import forwarded
 from postroom.inbound.door import Guest
 from postroom.inbound.parts import Parts
-from postroom.inbound.receiving import Envelope, HungUp, Receiver
+from postroom.inbound.receiving import HungUp, Receiver
 from postroom.inbound.transaction import Transaction
-from postroom.inbound.words import Reply
+from postroom.inbound.words import OK, Reply
 
 
 # What browsers and scanners say (HAZARDS S6); they are not worth an answer.
@@ -28,7 +29,6 @@ _OTHER_PROTOCOLS: Final = frozenset(
 )
 _NOT_OFFERED: Final = frozenset({"VRFY", "EXPN", "HELP", "AUTH", "ETRN", "TURN", "BDAT"})
 _LINGER_S: Final = 5.0  # for the last words to get through to a client that does not read
-_OK: Final = "250 2.0.0 Ok"
 
 
 class House(Protocol):
@@ -80,6 +80,7 @@ class Session(SMTP):
             "DATA": self._data,
             "RSET": self._reset,
             "NOOP": self._nothing,
+            "XFORWARD": self._forward,
             "QUIT": self._quit,
         }
         self._calls: Counter[str] = Counter()
@@ -169,8 +170,8 @@ class Session(SMTP):
             raise _Over
         if len(line) > self._limits.command_bytes:
             return Reply.COMMAND_LONG
-        if not line.endswith(b"\r\n"):
-            self._house.parts.chronicle.client_refused(self.guest.ip, "bare_lf_command")
+        if not line.endswith(b"\r\n") or b"\r" in line[: -len(b"\r\n")]:
+            self._house.parts.chronicle.client_refused(self.guest.ip, "bare_newline_command")
             return Reply.BARE_LF
         command = self._commands.get(verb)
         if command is None:
@@ -193,6 +194,7 @@ class Session(SMTP):
         self._transaction.greet(argument)
         has_tls = self.tls_context is not None and not self._has_tls()
         offered = ["STARTTLS"] if has_tls else []
+        offered += [forwarded.OFFER] if self.guest.is_trusted else []
         lines = [self.hostname, f"SIZE {self.data_size_limit}", "8BITMIME", *offered]
         return "\r\n".join([*(f"250-{line}" for line in lines), "250 SMTPUTF8"])
 
@@ -229,14 +231,7 @@ class Session(SMTP):
         refused = said.refuse_data(argument)
         if refused is not None:
             return refused
-        envelope = Envelope(
-            sender=said.sender or "",
-            recipients=said.recipients,
-            client_ip=self.guest.ip,
-            helo=said.helo,
-            is_tls=self._has_tls(),
-            is_trusted=self.guest.is_trusted,
-        )
+        envelope = said.envelope(self.guest, is_tls=self._has_tls())
         self._is_receiving = True
         try:
             await self.push(Reply.GO_AHEAD)
@@ -251,14 +246,17 @@ class Session(SMTP):
             raise _Over
         return answer.words
 
+    async def _forward(self, argument: str | None) -> str:
+        return self._transaction.forward(argument) if self.guest.is_trusted else Reply.NOT_OFFERED
+
     async def _reset(self, argument: str | None) -> str:
         if argument is not None:
             return Reply.BAD_ARGUMENT
         self._transaction.forget()
-        return _OK
+        return OK
 
     async def _nothing(self, argument: str | None) -> str:
-        return _OK
+        return OK
 
     async def _quit(self, argument: str | None) -> str:
         await self.push(Reply.BYE)

@@ -10,9 +10,12 @@ from postroom.core.address import read_address
 from postroom.core.inaddress import KeyLost, Ours, Unknown
 from postroom.core.job import Address
 from postroom.core.words import shown
+from postroom.inbound.door import Guest
+from postroom.inbound.forwarded import NOTHING, read_forwarded
 from postroom.inbound.parts import Parts
 from postroom.inbound.paths import Path, read_path
-from postroom.inbound.words import Reply
+from postroom.inbound.receiving import Envelope
+from postroom.inbound.words import OK, Reply
 from postroom.ports.arriving import ArrivalRecipient
 
 
@@ -28,6 +31,7 @@ class Transaction:
     def __init__(self, parts: Parts) -> None:
         self.helo = ""
         self.sender: str | None = None
+        self.forwarded = NOTHING
         self._parts = parts
         self._is_utf8 = False
         self._recipients: dict[str, ArrivalRecipient] = {}
@@ -39,13 +43,25 @@ class Transaction:
 
     def greet(self, name: str) -> None:
         """Begin anew, with this name."""
-        self.helo = shown(name, _LONGEST_NAME)
+        seen = "".join(one if one.isprintable() else "?" for one in name[: _LONGEST_NAME + 1])
+        self.helo = shown(seen, _LONGEST_NAME)
         self.forget()
 
     def forget(self) -> None:
-        """No mail is under way."""
+        """No mail is under way, and nothing is known of whom the next one is from."""
         self.sender = None
+        self.forwarded = NOTHING
         self._recipients = {}
+
+    def forward(self, argument: str | None) -> str:
+        """XFORWARD: what a trusted relay says of the client of the next mail; it holds for that one alone."""
+        if self.sender is not None:
+            return Reply.MAIL_TWICE
+        said = read_forwarded(argument, self.forwarded)
+        if said is None:
+            return Reply.BAD_ARGUMENT
+        self.forwarded = said
+        return OK
 
     def mail(self, argument: str | None) -> Reply:
         """MAIL FROM."""
@@ -83,6 +99,19 @@ class Transaction:
         if self.sender is None:
             return Reply.MAIL_FIRST
         return None if self._recipients else Reply.RCPT_FIRST
+
+    def envelope(self, guest: Guest, *, is_tls: bool) -> Envelope:
+        """What was said, and who said it: the client that a trusted relay had it from, where it names one."""
+        client_ip, helo = self.forwarded.client_ip, self.forwarded.helo
+        return Envelope(
+            sender=self.sender or "",
+            recipients=self.recipients,
+            client_ip=client_ip or guest.ip,
+            helo=(helo or "") if client_ip else self.helo,
+            is_tls=is_tls,
+            is_trusted=guest.is_trusted,
+            relay_ip=guest.ip if client_ip else None,
+        )
 
     def _refuse_parameters(self, path: Path) -> Reply | None:
         given = path.parameters

@@ -55,7 +55,7 @@ def read_request(content: bytes) -> Request:
     """The request in the octets behind a length. Raises Garbled."""
     try:
         return _REQUEST.decode(content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise Garbled from error
 
 
@@ -63,5 +63,5 @@ def read_answer(content: bytes) -> Answer:
     """The answer in the octets behind a length. Raises Garbled."""
     try:
         return _ANSWER.decode(content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise Garbled from error

@@ -4,6 +4,10 @@ Rules: trouble of ours is 4yz, never 5yz; no reply says anything about our insid
 """
 
 from enum import StrEnum
+from typing import Final
+
+
+OK: Final = "250 2.0.0 Ok"
 
 
 class Reply(StrEnum):

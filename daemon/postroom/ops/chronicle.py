@@ -172,6 +172,7 @@ class Chronicle:
             thread_id=encode_id(Kind.THREAD, published.thread_number),
             type=published.type,
             matched_by=published.matched_by,
+            refused_by=published.refused_by,
         )
 
     def mail_doubled(self, number: int, mailbox_id: str, seq: int) -> None:

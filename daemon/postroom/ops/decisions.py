@@ -18,6 +18,7 @@ from postroom.ops.logline import Value, recipient_hash, without_addresses
 from postroom.ops.logwords import Decision, LogEvent, Scope
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, NewJob, Replayed
+from postroom.ports.changes import RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
 
@@ -178,6 +179,21 @@ class Decisions:
             "mailbox_id": new.job.mailbox_id,
             "uid": new.principal_uid,
         }
+
+    def recipient_suppressed(self, change: RecipientSuppressed) -> None:
+        """A report ended an address: nobody writes to it from this mailbox until a person allows it again."""
+        self._book.write(
+            LogEvent.RECIPIENT_SUPPRESSED,
+            {
+                "job_id": encode_id(Kind.JOB, change.job),
+                "delivery_id": encode_id(Kind.DELIVERY, change.delivery),
+                "mailbox_id": change.mailbox_id,
+                "recipient_domain": change.address.rpartition("@")[2],
+                "recipient_hash": recipient_hash(change.address),
+                "reason": change.reason,
+                "by": change.by,
+            },
+        )
 
     def _about(self, started: Started, attempt: int) -> dict[str, Value]:
         return {

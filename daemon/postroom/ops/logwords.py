@@ -66,6 +66,7 @@ class LogEvent(StrEnum):
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
     DELIVERIES_EXPIRED = "deliveries.expired"
+    RECIPIENT_SUPPRESSED = "recipient.suppressed"
     QUEUE_WAITED = "queue.waited"
     INBOUND_WAITED = "inbound.waited"
     BREAKER_OPENED = "breaker.opened"
@@ -142,6 +143,15 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
+    LogEvent.RECIPIENT_SUPPRESSED: (
+        "job_id",
+        "delivery_id",
+        "mailbox_id",
+        "recipient_domain",
+        "recipient_hash",
+        "reason",
+        "by",
+    ),
     LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
     LogEvent.INBOUND_WAITED: ("delivery_id", "mailbox_id", "since_at", "unlogged"),
     LogEvent.BREAKER_OPENED: _BREAKER,
@@ -186,6 +196,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "thread_id",
         "type",
         "matched_by",
+        "refused_by",
     ),
     LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
     LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
@@ -201,6 +212,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
+    LogEvent.RECIPIENT_SUPPRESSED: LogLevel.WARNING,
     LogEvent.INBOUND_WAITED: LogLevel.ERROR,
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,
     LogEvent.BREAKER_STORMED: LogLevel.ERROR,

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from postroom.core.authentication import Authentication
 from postroom.core.inmail import InMail
 from postroom.core.instant import Instant
 from postroom.core.matching import MatchedBy
+from postroom.core.refusal import RefusedBy, Wanted
 from postroom.core.token import Token
 
 
@@ -29,7 +31,9 @@ class RawFile:
 class Arrival:
     """A message at its final dot. `sender` '' = the null reverse-path. `raw` above 64 KiB lies in the spool.
 
-    `defects` are constant words for what was wrong with it on the wire and is mended in `raw`.
+    `defects` are constant words for what was wrong with it on the wire and is mended in `raw`. `relay_ip`: a trusted
+    relay handed it over from there, and `client_ip` and `helo` are those of the client that the relay had it from;
+    None = they are those of who handed it over.
     """
 
     at: Instant
@@ -41,6 +45,7 @@ class Arrival:
     is_trusted: bool
     raw: bytes | RawFile
     defects: tuple[str, ...] = ()
+    relay_ip: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,9 @@ class Publication:
     """One received message for one mailbox, parsed, to become at most one event.
 
     `received` is where it comes from, `recipients` are its accepted addresses of this mailbox. `tokens` are the genuine
-    ones, best first; the unit finds the thread by them, by `mail`'s ids, and at last by its subject. `accepts_new` False:
-    a message that matches no thread is stored, its event has `accepted: false` and is pending for nobody who does not
-    ask. `is_last`: intake is done with what was received. Files are in the spool already.
+    ones, best first; the unit finds the thread by them, by `mail`'s ids, and at last by its subject. What is not `wanted`
+    is stored, its event has `accepted: false` and is pending for nobody who does not ask. `is_last`: intake is done with
+    what was received. Files are in the spool already.
     """
 
     received: Received
@@ -79,21 +84,23 @@ class Publication:
     recipients: tuple[str, ...]
     tokens: tuple[Token, ...]
     mail: InMail
+    authentication: Authentication
+    wanted: Wanted
     attachments: tuple[StoredAttachment, ...]
     html_ref: StoredAttachment | None
     text_ref: StoredAttachment | None
-    accepts_new: bool
     is_last: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """It became an event."""
+    """It became an event; with `refused_by` it is kept, and not accepted."""
 
     seq: int
     thread_number: int
     type: str
     matched_by: MatchedBy
+    refused_by: RefusedBy | None = None
 
 
 @dataclass(frozen=True, slots=True)

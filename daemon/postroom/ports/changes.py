@@ -57,6 +57,18 @@ class MailboxPaused:
 
 
 @dataclass(frozen=True, slots=True)
+class RecipientSuppressed:
+    """A report put the recipient of this delivery on the mailbox's suppression list; `by` names the report's event."""
+
+    mailbox_id: str
+    job: int
+    delivery: int
+    address: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class EventPublished:
     """The log has grown by this event, and it is pending for these consumers: streams and long-polls look again."""
 
@@ -95,6 +107,7 @@ Change = (
     | StateMoved
     | JobChanged
     | MailboxPaused
+    | RecipientSuppressed
     | EventPublished
     | ThreadWaits
     | LeaseTimed

@@ -71,6 +71,10 @@ class IntakeAccount(Protocol):
         """It can not even be published as unread: it stays stored, and is tried again after a restart."""
         ...
 
+    def verifier_failed(self, error: Exception) -> None:
+        """Nobody could judge whom a message is from, for a fault of ours; it is told all the same."""
+        ...
+
     def store_refused(self, error: StoreError) -> None:
         """The store takes nothing at the moment; it is tried again."""
         ...

@@ -13,7 +13,7 @@ from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
 from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
-from postroom.ports.changes import Change, MailboxPaused
+from postroom.ports.changes import Change, MailboxPaused, RecipientSuppressed
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 from postroom.ports.outbox import Intake
@@ -74,13 +74,17 @@ class LoopAccount:
         self._chronicle.store_refused(error)
 
     def committed(self, changes: Sequence[Change]) -> None:
-        """Tell what people did to mailboxes (ports.changes.Observer)."""
+        """Tell what people did to mailboxes, and whom reports ended (ports.changes.Observer)."""
         for change in changes:
-            if isinstance(change, MailboxPaused):
-                if change.is_paused:
-                    self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
-                else:
-                    self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
+            match change:
+                case MailboxPaused(mailbox_id=mailbox_id, reason=reason, by=by, is_paused=True):
+                    self._chronicle.mailbox_paused(mailbox_id, reason, by)
+                case MailboxPaused(mailbox_id=mailbox_id, by=by):
+                    self._chronicle.mailbox_resumed(mailbox_id, by)
+                case RecipientSuppressed():
+                    self._decisions.recipient_suppressed(change)
+                case _:
+                    pass
 
 
 class ToldIntake:

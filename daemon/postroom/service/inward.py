@@ -10,12 +10,16 @@ from typing import Final
 from postroom.config.settings import Settings
 from postroom.core.inaddress import AddressBook
 from postroom.core.listening import Listening
+from postroom.core.refusal import Wanted
 from postroom.inbound.filing import Filing
 from postroom.inbound.intake import Intake, IntakeMailbox, IntakeParts
 from postroom.inbound.listener import Listener
 from postroom.inbound.nursery import Nursery
 from postroom.inbound.parts import Parts
 from postroom.inbound.rawfiles import RawFiles
+from postroom.inbound.verify.authresults import Servers
+from postroom.inbound.verify.resolver import DnsResolver
+from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
@@ -49,6 +53,10 @@ class IntakeTold:
         """It stays stored, unpublished."""
         self._chronicle.mail_set_aside(number, error)
 
+    def verifier_failed(self, error: Exception) -> None:
+        """A fault of ours, not of the mail."""
+        self._chronicle.request_failed("verify", error)
+
     def store_refused(self, error: StoreError) -> None:
         """The store takes nothing at the moment."""
         self._chronicle.store_refused(error)
@@ -61,6 +69,7 @@ class Inward:
     intake: Intake
     listener: Listener
     nursery: Nursery
+    verifier: MailVerifier
     filing: Filing
     sockets: Sequence[socket.socket]
 
@@ -72,6 +81,7 @@ class Inward:
         """Hang up and end the parsers; what is received stays so until the next start."""
         await self.listener.close()
         await self.nursery.close()
+        self.verifier.close()
 
 
 def join_inward(
@@ -88,6 +98,7 @@ def join_inward(
         return None
     book = _book(settings, listening, ring)
     nursery = Nursery(_PARSERS)
+    verifier = _verifier(listening, tools)
     filing = Filing(
         root=Path(settings.daemon.state_dir) / "parsing",
         spool=files.spool,
@@ -103,11 +114,12 @@ def join_inward(
             filing=filing,
             tokens=book,
             mailboxes={
-                box.id: IntakeMailbox(box.address, box.accepts_new)
+                box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
                 for box in settings.mailboxes.values()
             },
             account=IntakeTold(tools.chronicle),
             clock=tools.clock,
+            verifier=verifier,
             at_once=_PARSERS,
         )
     )
@@ -119,10 +131,19 @@ def join_inward(
         clock=tools.clock,
         chronicle=tools.chronicle,
     )
-    return Inward(intake, Listener(parts, group), nursery, filing, tools.smtp_sockets)
+    return Inward(intake, Listener(parts, group), nursery, verifier, filing, tools.smtp_sockets)
 
 
 def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBook:
     return AddressBook(
         settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
+    )
+
+
+def _verifier(listening: Listening, tools: Tools) -> MailVerifier:
+    servers = [(one.host, one.port) for one in listening.resolvers]
+    return MailVerifier(
+        DnsResolver(tools.clock, servers or None),
+        tools.clock,
+        Servers(frozenset({listening.hostname}), frozenset(listening.trusted_authserv_ids)),
     )

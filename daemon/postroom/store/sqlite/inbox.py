@@ -20,7 +20,7 @@ from postroom.store.sqlite.space import Space
 from postroom.store.sqlite.unit import WriteLane
 
 
-_ROWS: Final = 12  # of a publication: event, pending, thread, copy, ids, clues, files
+_ROWS: Final = 13  # of a publication: event, pending, thread, copy, ids, clues, sender, files
 
 
 class SqliteInbox:

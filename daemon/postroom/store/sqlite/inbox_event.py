@@ -7,11 +7,11 @@ import msgspec
 
 from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import AutomationKind, InMail, Person, ReportedRecipient
-from postroom.core.matching import sort_tokens
-from postroom.core.token import Token, TokenKind, TokenStatus
+from postroom.core.refusal import RefusedBy
 from postroom.ports.arriving import Publication, StoredAttachment
 from postroom.store.sqlite.inbox_match import Target
 from postroom.store.sqlite.inbox_report import Told
+from postroom.store.sqlite.inbox_trust import authentication_of, signals_of
 
 
 SCHEMA_VERSION: Final = 1
@@ -24,6 +24,8 @@ class Prepared:
 
     publication: Publication
     message: bytes
+    authentication: dict[str, object]
+    signals: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +37,46 @@ class Shown:
     target: Target
     kind: AutomationKind
     told: Told | None
-    is_accepted: bool
+    refusal: "Refusal | None"
     same_as: int | None
+    is_first_time: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why it is not accepted, and to which thread it would belong."""
+
+    by: RefusedBy
+    thread: int | None
 
 
 def prepare(publication: Publication) -> Prepared:
     """Encode what is large; raises what the encoder says of text that is none."""
-    return Prepared(publication, msgspec.json.encode(_message(publication)))
+    message = msgspec.json.encode(_message(publication))
+    return Prepared(publication, message, authentication_of(publication), signals_of(publication))
 
 
 def event_data(prepared: Prepared, shown: Shown) -> str:
     """The event's own JSON object."""
     publication = prepared.publication
-    arrival, mail = publication.received.arrival, publication.mail
+    mail = publication.mail
+    signals = {"first_time_sender": shown.is_first_time, **prepared.signals}
     data: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
         "thread": shown.thread,
         "answers": _answers(shown.target, mail),
-        "envelope": {
-            "from": arrival.sender,
-            "to": list(publication.recipients),
-            "client_ip": arrival.client_ip,
-            "tls": arrival.is_tls,
-        },
+        "envelope": _envelope(publication),
         "message": msgspec.Raw(prepared.message),
-        "authentication": {"reply_token": _reply_token(publication.tokens)},
+        "authentication": {**prepared.authentication, "signals": signals},
         "automation": {"kind": shown.kind, "evidence": mail.evidence},
         "delivery_report": None if shown.told is None else _report(shown.told, mail),
         "raw_ref": f"/v1/events/{encode_id(Kind.EVENT, shown.seq)}/raw",
     }
-    if not shown.is_accepted:
+    if shown.refusal is not None:
         data["accepted"] = False
+        data["refused_by"] = shown.refusal.by
+        named = shown.refusal.thread
+        data["names_thread_id"] = None if named is None else encode_id(Kind.THREAD, named)
     if shown.same_as is not None:
         data["same_message_as"] = encode_id(Kind.EVENT, shown.same_as)
     return msgspec.json.encode(data).decode()
@@ -81,6 +92,19 @@ def widened(data: str, recipients: tuple[str, ...]) -> str | None:
     if not more:
         return None
     return msgspec.json.encode({**event, "envelope": {**envelope, "to": [*to, *more]}}).decode()
+
+
+def _envelope(publication: Publication) -> dict[str, object]:
+    arrival = publication.received.arrival
+    envelope: dict[str, object] = {
+        "from": arrival.sender,
+        "to": list(publication.recipients),
+        "client_ip": arrival.client_ip,
+        "tls": arrival.is_tls,
+    }
+    if arrival.relay_ip is not None:
+        envelope["relay_ip"] = arrival.relay_ip
+    return envelope
 
 
 def _message(publication: Publication) -> dict[str, object]:
@@ -126,18 +150,13 @@ def _answers(target: Target, mail: InMail) -> dict[str, object] | None:
     }
 
 
-def _reply_token(tokens: tuple[Token, ...]) -> dict[str, object]:
-    for token in sort_tokens(tokens):
-        if token.kind is TokenKind.REPLY:
-            return {"status": token.status, "key_id": token.key_fingerprint}
-    return {"status": TokenStatus.ABSENT, "key_id": None}
-
-
 def _report(told: Told, mail: InMail) -> dict[str, object]:
     report = mail.report
     return {
         "verified": told.is_verified,
+        "suppressed": told.suppression is not None,
         "original_message_id": report and report.original_message_id,
+        "reporting_mta": report and report.reporting_mta,
         **_block(told.block or ReportedRecipient(None, None, None, None, None)),
         "recipients": [_block(one) for one in report.recipients] if report else [],
     }
@@ -146,8 +165,12 @@ def _report(told: Told, mail: InMail) -> dict[str, object]:
 def _block(block: ReportedRecipient) -> dict[str, object]:
     return {
         "recipient": block.recipient,
+        "class": block.sense.class_,
+        "reason": block.sense.reason,
+        "hard": block.sense.is_hard,
         "action": block.action,
         "status": block.status,
+        "reply_code": block.reply_code,
         "diagnostic": block.diagnostic,
         "remote_mta": block.remote_mta,
     }

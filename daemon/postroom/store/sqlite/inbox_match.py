@@ -21,6 +21,7 @@ from postroom.core.matching import (
 )
 from postroom.core.subject import answers_something, subject_key
 from postroom.ports.arriving import Publication
+from postroom.store.sqlite.inbox_known import sole_sender
 from postroom.store.sqlite.inbox_own import Own, find_named, find_own
 
 
@@ -73,7 +74,7 @@ def find_by_tokens(conn: sqlite3.Connection, publication: Publication) -> tuple[
 def find_by_signs(conn: sqlite3.Connection, publication: Publication) -> Target:
     """The thread that ids, Thread-Index or subject name; a new one, when none does."""
     mail, mailbox_id = publication.mail, publication.mailbox_id
-    sender = _sender(mail)
+    sender = sole_sender(mail)
     ids = [*find_ids(mail)]
     if mail.report is not None and mail.report.original_message_id is not None:
         ids.append((MatchedBy.REFERENCES, normalise_id(mail.report.original_message_id)))
@@ -87,7 +88,7 @@ def find_by_signs(conn: sqlite3.Connection, publication: Publication) -> Target:
 
 def note_peer(conn: sqlite3.Connection, publication: Publication, thread: int) -> None:
     """Remember by which weak signs later mail of this sender may be tied to the thread."""
-    sender = _sender(publication.mail)
+    sender = sole_sender(publication.mail)
     if sender:
         for clue in _clues(publication.mail).values():
             row = (publication.mailbox_id, address_key(sender), clue, thread, publication.at)
@@ -123,10 +124,3 @@ def _clues(mail: InMail) -> dict[MatchedBy, str]:
     if subject:
         clues[MatchedBy.SUBJECT] = f"s:{subject}"
     return clues
-
-
-def _sender(mail: InMail) -> str:
-    """The one address in From, '' where that is not one."""
-    if mail.sender is None or mail.is_sender_ambiguous:
-        return ""
-    return mail.sender.address

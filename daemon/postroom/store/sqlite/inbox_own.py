@@ -31,17 +31,21 @@ _HASH_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A delivery of ours; `recipients` are hashes of the addresses that are its own."""
+    """A delivery of ours; `recipients` are hashes of the addresses that are its own, `recipient` is the address itself.
+
+    None = retention took it.
+    """
 
     number: int
     job: int
     thread: int
     message_id: str
     recipients: frozenset[bytes]
+    recipient: str | None = None
 
     def is_recipient(self, address: str) -> bool:
         """Whether it went to this address."""
-        return _hash(address) in self.recipients
+        return hash_address(address) in self.recipients
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +108,16 @@ def hash_id(message_id: str) -> bytes:
     return hashlib.sha256(message_id.encode()).digest()[:_HASH_BYTES]
 
 
+def hash_address(address: str) -> bytes:
+    """As tombstones have it."""
+    return hashlib.sha256(address_key(address).encode()).digest()
+
+
 def _live(row: sqlite3.Row) -> Own:
-    keys = frozenset({_hash(row["recipient"]), _hash(row["recipient_key"])})
-    return Own(row["number"], row["job"], row["thread"], row["message_id"], keys)
+    keys = frozenset({hash_address(row["recipient"]), hash_address(row["recipient_key"])})
+    return Own(row["number"], row["job"], row["thread"], row["message_id"], keys, row["recipient"])
 
 
 def _buried(row: sqlite3.Row) -> Own:
     keys = frozenset({bytes(row["recipient_hash"])})
     return Own(row["number"], row["job"], row["thread"], row["message_id"], keys)
-
-
-def _hash(address: str) -> bytes:
-    return hashlib.sha256(address_key(address).encode()).digest()

@@ -5,44 +5,40 @@ that names another thread makes one more event there, for who writes in that thr
 such token in the same envelope, since it is for the peer's server to send one copy or two. A report is one event for
 each delivery that it surely speaks of. Nothing of a message is published twice, wherever a crash comes in between:
 what was received and is an event already is not looked at again.
+
+What the mailbox does not want (core.refusal) is kept as an event in a thread of its own, wherever it says it belongs. It
+changes nothing else: no version, no feedback, no sign by which later mail is tied to a thread, no known sender. It is
+a copy of what was accepted before, but what was refused is no copy to what is accepted later.
 """
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
-from operator import itemgetter
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.core.delivery import Feedback
 from postroom.core.eventtypes import EventType, type_of_mail
 from postroom.core.inmail import AutomationKind, Report
-from postroom.core.instant import micros
 from postroom.core.matching import Confidence, MatchedBy, normalise_id
+from postroom.core.refusal import RefusedBy
 from postroom.ports.arriving import Doubled, Published, PublishResult
-from postroom.ports.changes import EventPublished
-from postroom.store.sqlite.inbox_event import Prepared, Shown, event_data, widened
+from postroom.ports.changes import EventPublished, RecipientSuppressed
+from postroom.store.sqlite.inbox_copies import find_copies, note_copy, widen
+from postroom.store.sqlite.inbox_event import Prepared, Refusal, Shown, event_data
+from postroom.store.sqlite.inbox_known import is_first_time, note_sender
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
 from postroom.store.sqlite.inbox_receive import close_received
 from postroom.store.sqlite.inbox_report import Told, raise_feedback, read_told
+from postroom.store.sqlite.inbox_suppress import suppress_told
 from postroom.store.sqlite.log import NewEvent, append, next_seq, thread_picture
 from postroom.store.sqlite.staged import name_attachment
 from postroom.store.sqlite.unit import UnitResult
 
 
-DEDUPE_FOR: Final = timedelta(days=7)
+_NOWHERE: Final = Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
-_COPIES: Final = """
-    SELECT thread, event FROM dedupe WHERE mailbox_id = ? AND digest = ? AND created_at >= ?"""
-_NOTE_COPY: Final = """
-    INSERT INTO dedupe (mailbox_id, digest, thread, event, created_at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (mailbox_id, digest, thread) DO UPDATE SET event = excluded.event, created_at = excluded.created_at
-    WHERE created_at < ?"""
-_DATA: Final = "SELECT data FROM event WHERE seq = ?"
-_WIDEN: Final = "UPDATE event SET data = ? WHERE seq = ?"
-
 _NEW_THREAD: Final = "INSERT INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
 _THREAD: Final = """
     SELECT number, version, conversation_key, metadata FROM thread WHERE number = ?"""
@@ -74,10 +70,12 @@ class Publishing:
         return result
 
     def _publish(self, conn: sqlite3.Connection) -> UnitResult[PublishResult]:
-        one = self.prepared.publication
-        copies = self._find_copies(conn)
-        proven = find_by_tokens(conn, one)
-        parts = self._parts(conn, proven)
+        copies = find_copies(conn, self.prepared.publication)
+        proven = find_by_tokens(conn, self.prepared.publication)
+        found = self._parts(conn, proven)
+        parts = [part for part in found if self._find_refusal(part) is None]
+        if not parts:
+            return self._refuse(conn, found[0], copies)
         if copies:
             parts = [
                 part for part in parts if part.target.is_proof and part.target.thread not in copies
@@ -85,22 +83,50 @@ class Publishing:
         if not parts:
             seqs = [copies[target.thread] for target in proven if target.thread in copies]
             seq = seqs[0] if seqs else next(iter(copies.values()))
-            self._widen(conn, seq)
+            widen(conn, self.prepared.publication, seq)
             return UnitResult(Doubled(seq))
         self._name_files(conn)
-        told = self._write(conn, parts, next(iter(copies.values()), None))
+        told, suppressed = self._write(conn, parts, next(iter(copies.values()), None))
         if not copies:
             self._remember(conn, parts[0].kind, told[0].thread_number)
         first, sign = told[0], parts[0].target.sign
         published = Published(first.seq, first.thread_number, first.type, sign)
-        return UnitResult(published, told)
+        return UnitResult(published, (*told, *suppressed))
 
-    def _find_copies(self, conn: sqlite3.Connection) -> dict[int | None, int]:
-        """The events that this mail is already, by thread, the first one first."""
+    def _refuse(
+        self, conn: sqlite3.Connection, part: "_Part", copies: dict[int, int]
+    ) -> UnitResult[PublishResult]:
+        """Keep it where it can be looked at; it is told to nobody who does not ask."""
+        by = self._find_refusal(part)
+        before = copies or find_copies(conn, self.prepared.publication, is_refused=True)
+        if by is None or before:
+            return UnitResult(Doubled(next(iter(before.values()))))
+        self._name_files(conn)
+        alone = replace(part, target=_NOWHERE)
+        told = self._write_one(
+            conn,
+            alone,
+            refusal=Refusal(by, part.target.thread),
+            is_first_time=self._is_first_time(conn),
+        )
+        published = Published(
+            told.seq, told.thread_number, told.type, MatchedBy.NONE, refused_by=by
+        )
+        return UnitResult(published, (told,))
+
+    def _find_refusal(self, part: "_Part") -> RefusedBy | None:
         one = self.prepared.publication
-        digest, since = bytes.fromhex(one.mail.dedupe), one.at - micros(DEDUPE_FOR)
-        found = conn.execute(_COPIES, (one.mailbox_id, digest, since)).fetchall()
-        return {row["thread"]: row["event"] for row in sorted(found, key=itemgetter("event"))}
+        target = part.target
+        return one.wanted.find_refusal(
+            one.authentication,
+            part.kind,
+            has_token=target.is_proof and target.confidence is Confidence.CERTAIN,
+            is_known=target.thread is not None,
+        )
+
+    def _is_first_time(self, conn: sqlite3.Connection) -> bool:
+        one = self.prepared.publication
+        return is_first_time(conn, one.mailbox_id, one.mail)
 
     def _parts(self, conn: sqlite3.Connection, proven: tuple[Target, ...]) -> list["_Part"]:
         """The events that this mail is to be."""
@@ -131,21 +157,31 @@ class Publishing:
 
     def _write(
         self, conn: sqlite3.Connection, parts: list["_Part"], same_as: int | None
-    ) -> tuple[EventPublished, ...]:
+    ) -> tuple[tuple[EventPublished, ...], tuple[RecipientSuppressed, ...]]:
         written: list[EventPublished] = []
+        one = self.prepared.publication
+        suppressed: list[RecipientSuppressed] = []
+        is_first = self._is_first_time(conn)
         for part in parts:
-            event = self._write_one(conn, part, same_as)
+            event = self._write_one(conn, part, same_as=same_as, is_first_time=is_first)
+            if part.told is not None:
+                suppressed += suppress_told(conn, one.mailbox_id, part.told, event.seq, one.at)
             written.append(event)
             if part.told is None and same_as is None:
                 same_as = event.seq
-        return tuple(written)
+        return tuple(written), tuple(suppressed)
 
     def _write_one(
-        self, conn: sqlite3.Connection, part: "_Part", same_as: int | None
+        self,
+        conn: sqlite3.Connection,
+        part: "_Part",
+        *,
+        is_first_time: bool,
+        same_as: int | None = None,
+        refusal: Refusal | None = None,
     ) -> EventPublished:
         one = self.prepared.publication
-        thread = self._thread(conn, part)
-        is_accepted = part.target.thread is not None or one.accepts_new
+        thread = self._thread(conn, part, is_raised=refusal is None)
         shown = Shown(
             seq=next_seq(conn),
             thread=thread_picture(
@@ -154,8 +190,9 @@ class Publishing:
             target=part.target,
             kind=part.kind,
             told=part.told,
-            is_accepted=is_accepted,
+            refusal=refusal,
             same_as=same_as,
+            is_first_time=is_first_time,
         )
         event = NewEvent(
             type=part.type,
@@ -165,23 +202,22 @@ class Publishing:
             at=one.at,
             data=event_data(self.prepared, shown),
             received=one.received.number,
-            is_accepted=is_accepted,
+            is_accepted=refusal is None,
         )
         told = append(conn, event)
-        digest, stale = bytes.fromhex(one.mail.dedupe), one.at - micros(DEDUPE_FOR)
-        copy = (one.mailbox_id, digest, thread["number"], told.seq, one.at)
-        conn.execute(_NOTE_COPY, (*copy, stale))
+        is_refused = refusal is not None
+        note_copy(conn, one, thread["number"], told.seq, is_refused=is_refused)
         self._raise_feedback(conn, part)
         return told
 
-    def _thread(self, conn: sqlite3.Connection, part: "_Part") -> sqlite3.Row:
+    def _thread(self, conn: sqlite3.Connection, part: "_Part", *, is_raised: bool) -> sqlite3.Row:
         """The thread of a part as it stands with this mail in it."""
         one = self.prepared.publication
         number = part.target.thread
         if number is None:
             number = self.thread
             conn.execute(_NEW_THREAD, (number, one.mailbox_id, one.at))
-        sql = _RAISE if part.kind is AutomationKind.HUMAN else _THREAD
+        sql = _RAISE if is_raised and part.kind is AutomationKind.HUMAN else _THREAD
         row: sqlite3.Row = conn.execute(sql, (number,)).fetchone()
         return row
 
@@ -202,6 +238,8 @@ class Publishing:
         """By what later mail may be tied to this one."""
         one = self.prepared.publication
         message_id = normalise_id(one.mail.message_id or "")
+        if kind is AutomationKind.HUMAN:
+            note_sender(conn, one.mailbox_id, one.mail, one.at)
         if kind in {AutomationKind.LOOP, AutomationKind.REPORT}:
             return
         if message_id:
@@ -213,12 +251,6 @@ class Publishing:
         for file in (*one.attachments, one.html_ref, one.text_ref):
             if file is not None:
                 name_attachment(conn, file, one.received.number, one.at, self.has_spool_file)
-
-    def _widen(self, conn: sqlite3.Connection, seq: int) -> None:
-        row = conn.execute(_DATA, (seq,)).fetchone()
-        data = row and widened(row["data"], self.prepared.publication.recipients)
-        if data:
-            conn.execute(_WIDEN, (data, seq))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from postroom.store.sqlite.unit import UnitResult
 
 _INSERT: Final = """
     INSERT INTO received (received_at, envelope_from, recipients, client_ip, helo, is_tls, is_trusted, raw, raw_sha256,
-                          size_bytes, defects)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+                          size_bytes, defects, relay_ip)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _NAMES_THREAD: Final = "INSERT OR IGNORE INTO received_thread (thread, received) VALUES (?, ?)"
 _OPEN: Final = """
     SELECT number, received_at, envelope_from, recipients, client_ip, helo, is_tls, is_trusted, raw, raw_sha256,
-           size_bytes, defects
+           size_bytes, defects, relay_ip
     FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"""
 _CLOSE: Final = "UPDATE received SET published_at = ? WHERE number = ? AND published_at IS NULL"
 _CLOSE_THREADS: Final = "DELETE FROM received_thread WHERE received = ?"
@@ -52,7 +52,8 @@ class Receiving:
         recipients = msgspec.json.encode(one.recipients).decode()
         row = (one.at, one.sender, recipients, one.client_ip, one.helo, one.is_tls, one.is_trusted)
         defects = msgspec.json.encode(one.defects).decode()
-        number = conn.execute(_INSERT, (*row, raw, sha256, size_bytes, defects)).lastrowid or 0
+        values = (*row, raw, sha256, size_bytes, defects, one.relay_ip)
+        number = conn.execute(_INSERT, values).lastrowid or 0
         for recipient in one.recipients:
             token = recipient.token
             if token is None or token.status is not TokenStatus.VALID:
@@ -97,5 +98,6 @@ def _received(row: sqlite3.Row) -> Received:
         is_trusted=bool(row["is_trusted"]),
         raw=RawFile(row["raw_sha256"], row["size_bytes"]) if raw is None else raw,
         defects=_DEFECTS.decode(row["defects"]),
+        relay_ip=row["relay_ip"],
     )
     return Received(row["number"], arrival)

@@ -13,7 +13,7 @@ from postroom.core.eventtypes import ReportFact, read_report
 from postroom.core.inmail import Report, ReportedRecipient
 from postroom.core.matching import Confidence, MatchedBy, normalise_id, weaker_than
 from postroom.store.sqlite.inbox_match import Target
-from postroom.store.sqlite.inbox_own import find_named
+from postroom.store.sqlite.inbox_own import Own, find_named
 
 
 _FEEDBACK: Final = """
@@ -21,6 +21,15 @@ _FEEDBACK: Final = """
 _FEEDBACKS: Final = {
     one: _FEEDBACK.format(marks=", ".join("?" * len(weaker_than(one)))) for one in Feedback
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """An address that nobody shall write to any more, the delivery that it comes from, and the word why."""
+
+    own: Own
+    address: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,24 @@ class Told:
     def is_verified(self) -> bool:
         """Whether it is known which delivery of ours it speaks of."""
         return self.target is not None
+
+    @property
+    def suppression(self) -> Suppression | None:
+        """The address that it ends, and why; None = it ends nobody.
+
+        A valid token says whose delivery it is, and the block names that recipient, or nobody: behind a forward
+        another address may be gone. Of what retention took, only the block can name the address.
+        """
+        target, block = self.target, self.block
+        if target is None or target.own is None or block is None or self.fact is None:
+            return None
+        own, word = target.own, block.sense.suppression
+        is_proven = target.sign is MatchedBy.RETURN_PATH and target.confidence is Confidence.CERTAIN
+        is_own = block.recipient is None or own.is_recipient(block.recipient)
+        address = own.recipient or block.recipient
+        if not (is_proven and is_own and address and word):
+            return None
+        return Suppression(own, address, word)
 
 
 def read_told(

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.replying import Answered
 from postroom.store.sqlite.accept_unit import FIND_THREAD
@@ -54,12 +55,19 @@ class _Automation(msgspec.Struct):
     kind: AutomationKind
 
 
+class _Authentication(msgspec.Struct):
+    verdict: str | None = None
+    from_organisation: str | None = None
+    reply_to_organisation: str | None = None
+
+
 class _Event(msgspec.Struct):
     """The part of a stored event that counts here; one about a delivery has no message."""
 
     message: _Message | None = None
     envelope: _Envelope | None = None
     automation: _Automation | None = None
+    authentication: _Authentication | None = None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Event)
@@ -74,6 +82,7 @@ def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
     message = event.message or _Message()
     thread = row["thread"]
     is_mail = event.message is not None and event.automation is not None
+    found = event.authentication or _Authentication()
     before = (message.in_reply_to,) if message.in_reply_to else ()
     return Answered(
         seq=row["seq"],
@@ -91,6 +100,9 @@ def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
         references=message.references or before,
         chain=_chain(conn, thread),
         participants=_participants(conn, thread),
+        is_vouched_for=found.verdict == Verdict.PASS,
+        from_organisation=found.from_organisation,
+        reply_to_organisation=found.reply_to_organisation,
     )
 
 

@@ -22,6 +22,7 @@ from postroom.core.instant import MINUTE, Instant, micros
 from postroom.core.retention import Retention
 from postroom.core.status import JobStatus
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.inbox_known import DROP_KNOWN
 from postroom.store.sqlite.retention_inbox import (
     DROP_REFS,
     MEMORY,
@@ -85,7 +86,8 @@ class SqliteRetention:
         jobs = await self._take_jobs(now)
         events = await self._repeat(DroppingEvents(_before(now, self._kept.events), BITE))
         received = await self._repeat(DroppingReceived(_before(now, self._kept.events), BITE))
-        for sql, age in (*MEMORY, (DROP_REFS, self._kept.answers)):
+        of_answers = ((DROP_REFS, self._kept.answers), (DROP_KNOWN, self._kept.answers))
+        for sql, age in (*MEMORY, *of_answers):
             await self._repeat(_Dropping(sql, _before(now, age)))
         staged = await self._repeat(Unstaging(_before(now, self._kept.staged), BITE))
         files = await self._take_files(now)

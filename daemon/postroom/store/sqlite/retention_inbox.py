@@ -10,7 +10,7 @@ from typing import Final
 
 from postroom.core.instant import Instant
 from postroom.core.matching import WEAK_FOR
-from postroom.store.sqlite.inbox_publish import DEDUPE_FOR
+from postroom.store.sqlite.inbox_copies import DEDUPE_FOR
 from postroom.store.sqlite.staged import drop_received
 from postroom.store.sqlite.unit import UnitResult
 

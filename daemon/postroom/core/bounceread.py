@@ -1,0 +1,280 @@
+"""What a delivery report says of one recipient comes to: its reason, its class, and whether the address is no good.
+
+One pure function over data: the words of the report (`core.bouncewords`, then those that relays use, `core.replytable`),
+its enhanced status (RFC 3463), its reply code, and at what point of the dialogue it was said. Linear in the text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.bouncereason import (
+    PASSING_REASONS,
+    BounceClass,
+    BounceReason,
+    Sense,
+)
+from postroom.core.bouncewords import LAST, PHRASES, Phrases
+from postroom.core.reason import ReasonCode
+from postroom.core.replytable import STATUS, STATUS_BY_CLASS, WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is known of one recipient: `action` in lower case, status and code, the server's own words, and those around."""
+
+    action: str | None
+    status: str | None
+    code: int | None
+    diagnostic: str
+    around: str = ""
+
+
+_C = BounceClass
+_R = BounceReason
+
+WORDS_MOST: Final = 4096
+_BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
+_NUMBERS: Final = re.compile(
+    r"(?<![\w.])[245]\d\d[ -](?:#?[245]\.\d{1,3}\.\d{1,3})?|(?<![\d.])#?[245]\.\d{1,3}\.\d{1,3}(?![\d.])"
+)
+
+# Where in the dialogue it was said: a recipient can be unknown only after RCPT, and what is said before MAIL is of us.
+_AT_CONNECT: Final = (
+    "after initial connection",
+    "refused to talk to me",
+    "after ehlo",
+    "after helo",
+    "reply to ehlo",
+    "reply to helo",
+    "my name was rejected",
+)
+_AT_MAIL: Final = ("after mail from", "reply to mail from", ">>> mail from", "like our mail from")
+_AT_DATA: Final = (
+    "end of data",
+    "reply to data",
+    "after data",
+    "our final data",
+    "smtp command data",
+    "transfer-mode",
+)
+_AT_RCPT: Final = (
+    "reply to rcpt",
+    "after rcpt to",
+    ">>> rcpt to",
+    "<<< rcpt to",
+    "[rcpt_to]",
+    "in rcpt to",
+    "like our rcpt to",
+    "smtp:rcpt",
+    "does not like recipient",
+    "rcpt to response",
+)
+_PIPELINED: Final = (
+    "while talking to"  # sendmail names the last command sent, not the one that was answered
+)
+
+# What some say of accounts that are there, too, where they show no server's answer.
+# Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
+_SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
+_SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
+_SURE_ALONE: Final = ("unknown user", "... user unknown", "... no such user", "... user not exist")
+_BARE: Final = frozenset({"0.0", "2.0", "2.1", "3.0"})  # they do not say it either
+MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
+_RULES: Final = (
+    f"{MADE_BY} inbound-smtp."  # Amazon SES: a rule of the owner answers, not the mailbox
+)
+_HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
+# What an answer at once, to nothing but our name, does not really say.
+_NO_REASONS: Final = frozenset({None, _R.DOMAIN_TROUBLE, _R.MESSAGE_REFUSED})
+_NO_HOST: Final = re.compile(r"(?:^| )[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6} does not exist")
+_FILTERED: Final = (
+    "550 : user unknown"  # a large Japanese provider's filter says so of addresses that are there
+)
+
+_STATUS: Final[dict[str, BounceReason]] = {
+    "1.0": _R.RECIPIENT_UNKNOWN,
+    "1.4": _R.RECIPIENT_UNKNOWN,
+    "2.0": _R.RECIPIENT_REFUSED,
+    "1.6": _R.RECIPIENT_MOVED,
+    "3.2": _R.DOMAIN_NO_MAIL,
+    "3.3": _R.DOMAIN_TROUBLE,
+    "3.5": _R.DOMAIN_TROUBLE,
+    "4.0": _R.DOMAIN_TROUBLE,
+    "4.1": _R.DOMAIN_TROUBLE,
+    "4.2": _R.DOMAIN_TROUBLE,
+    "4.3": _R.DOMAIN_TROUBLE,
+    "4.6": _R.DOMAIN_TROUBLE,
+    "4.7": _R.DOMAIN_TROUBLE,
+    "5.1": _R.DOMAIN_TROUBLE,
+    "5.2": _R.DOMAIN_TROUBLE,
+    "5.4": _R.DOMAIN_TROUBLE,
+    "7.0": _R.MESSAGE_REFUSED,
+    "7.1": _R.MESSAGE_REFUSED,
+    "7.6": _R.MESSAGE_REFUSED,
+    "7.7": _R.MESSAGE_REFUSED,
+    "7.13": _R.RECIPIENT_DISABLED,
+}
+_PUT_OFF: Final = frozenset({"2.0", "7.0", "7.1"})  # with 4: come again
+_RELAYS: Final[dict[ReasonCode, BounceReason]] = {
+    ReasonCode.RECIPIENT_UNKNOWN: _R.RECIPIENT_UNKNOWN,
+    ReasonCode.RECIPIENT_BAD_ADDRESS: _R.RECIPIENT_UNKNOWN,
+    ReasonCode.RECIPIENT_DISABLED: _R.RECIPIENT_DISABLED,
+    ReasonCode.RECIPIENT_MOVED: _R.RECIPIENT_MOVED,
+    ReasonCode.RECIPIENT_MAILBOX_FULL: _R.RECIPIENT_MAILBOX_FULL,
+    ReasonCode.RECIPIENT_REFUSED: _R.RECIPIENT_REFUSED,
+    ReasonCode.RECIPIENT_DEFERRED: _R.DOMAIN_TROUBLE,
+    ReasonCode.DOMAIN_UNKNOWN: _R.DOMAIN_UNKNOWN,
+    ReasonCode.DOMAIN_NO_MAIL: _R.DOMAIN_NO_MAIL,
+    ReasonCode.DOMAIN_DEFERRED: _R.SENDER_REFUSED,
+    ReasonCode.DOMAIN_QUOTA: _R.RATE_LIMITED,
+    ReasonCode.GREYLISTED: _R.DOMAIN_TROUBLE,
+    ReasonCode.MESSAGE_TOO_BIG: _R.MESSAGE_TOO_BIG,
+    ReasonCode.MESSAGE_REFUSED: _R.MESSAGE_MALFORMED,
+    ReasonCode.MESSAGE_SPAM: _R.MESSAGE_SPAM,
+    ReasonCode.MESSAGE_MALFORMED: _R.MESSAGE_MALFORMED,
+    ReasonCode.SMTPUTF8_UNSUPPORTED: _R.MESSAGE_MALFORMED,
+    ReasonCode.SENDER_REFUSED: _R.SENDER_REFUSED,
+    ReasonCode.SENDER_UNAUTHENTICATED: _R.SENDER_UNAUTHENTICATED,
+    ReasonCode.QUOTA_DAILY: _R.RATE_LIMITED,
+    ReasonCode.RATE_LIMITED: _R.RATE_LIMITED,
+    ReasonCode.AUTH_FAILED: _R.MESSAGE_REFUSED,
+    ReasonCode.RELAYING_DENIED: _R.RELAYING_DENIED,
+    ReasonCode.IP_BLOCKED: _R.SENDER_REFUSED,
+    ReasonCode.RELAY_BUSY: _R.RATE_LIMITED,
+    ReasonCode.RELAY_STORAGE_FULL: _R.DOMAIN_TROUBLE,
+    ReasonCode.RELAY_DEFERRED: _R.DOMAIN_TROUBLE,
+}
+_CLASSES: Final[dict[str, BounceClass]] = {
+    "delayed": _C.DELAYED,
+    "delivered": _C.NONE,
+    "relayed": _C.NONE,
+    "expanded": _C.NONE,
+    "complained": _C.COMPLAINT,
+    "feedback": _C.NONE,
+    "auto-replied": _C.AUTO_REPLY,
+}
+_FIXED: Final[dict[str, BounceReason]] = {
+    "delivered": _R.DELIVERED,
+    "relayed": _R.DELIVERED,
+    "expanded": _R.DELIVERED,
+    "complained": _R.FEEDBACK,
+    "feedback": _R.FEEDBACK,
+    "auto-replied": _R.AUTO_REPLY,
+}
+
+
+def make_sense(said: Said) -> Sense:
+    """The class and the reason."""
+    action = said.action or ""
+    fixed = _FIXED.get(action)
+    if fixed is not None:
+        return Sense(_CLASSES[action], fixed)
+    if action != "failed" and (said.status or "").startswith("2"):
+        return Sense(_C.NONE, _R.DELIVERED)
+    reason = _reason(said)
+    if action == "delayed" or (action != "failed" and _is_temporary(said)):
+        reason = _R.DOMAIN_TROUBLE if reason is _R.UNKNOWN else reason
+        return Sense(_C.DELAYED, reason)
+    is_passing = reason in PASSING_REASONS or _is_temporary(said)
+    return Sense(_C.TEMPORARY if is_passing else _C.PERMANENT, reason)
+
+
+def plain_words(text: str) -> str:
+    """The text as it is looked at: lower case, one blank between words, without addresses and codes."""
+    lines = _BRACKETED.sub(" ", text[:WORDS_MOST].lower())
+    # An address goes, the dots that sendmail puts behind it stay.
+    kept = (
+        word if "@" not in word else "..." if word.endswith("...") else "" for word in lines.split()
+    )
+    words = " ".join(kept)
+    return " ".join(_NUMBERS.sub(" ", words).split())
+
+
+def find_reason(words: str) -> BounceReason | None:
+    """What these words, made plain, say; None where they say nothing that is known."""
+    if _NO_HOST.search(words):
+        return _R.DOMAIN_UNKNOWN
+    found = _find(PHRASES, words)
+    if found is not None:
+        return found
+    for known in WORDS:
+        if all(needle in words for needle in known.needles):
+            return _RELAYS.get(known.reading.reason)
+    return None
+
+
+def _find(rows: tuple[Phrases, ...], words: str) -> BounceReason | None:
+    padded = f" {words} "
+    for row in rows:
+        if any(all(part in padded for part in way) for way in row.ways):
+            return row.reason
+    return None
+
+
+def _reason(said: Said) -> BounceReason:
+    if _FILTERED in " ".join(f"{said.diagnostic} {said.around}"[:WORDS_MOST].lower().split()):
+        return _R.RECIPIENT_REFUSED
+    diagnostic = plain_words(said.diagnostic or said.around)
+    around = plain_words(said.around)
+    reason = (
+        find_reason(diagnostic)
+        or _by_status(said.status)
+        or find_reason(around)
+        or _find(LAST, f"{diagnostic} {around}")
+    )
+    if reason is None and said.code == _CLOSING:
+        reason = _R.DOMAIN_TROUBLE
+    return _at_its_place(reason, said, f"{diagnostic} {around}")
+
+
+_CLOSING: Final = 421
+
+
+def _by_status(status: str | None) -> BounceReason | None:
+    if status is None:
+        return None
+    first, _, detail = status.partition(".")
+    if first == "4" and detail in _PUT_OFF:
+        return _R.DOMAIN_TROUBLE
+    if detail in _STATUS:
+        return _STATUS[detail]
+    reading = STATUS_BY_CLASS.get(f"{first}.{detail}") or STATUS.get(detail)
+    return None if reading is None else _RELAYS.get(reading.reason)
+
+
+def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> BounceReason:
+    """The same reason, or the one that it must be where it was said."""
+    if reason in _NO_REASONS and _any(_AT_CONNECT, words):
+        return _R.SENDER_REFUSED
+    if reason in {None, _R.RECIPIENT_UNKNOWN, _R.DOMAIN_UNKNOWN} and _any(_AT_MAIL, words):
+        return _R.SENDER_REFUSED
+    if reason is _R.RECIPIENT_UNKNOWN and _RULES in words:
+        return _R.RECIPIENT_REFUSED
+    if reason is _R.RECIPIENT_UNKNOWN and (said.status or "")[1:4] != ".1.":
+        return reason if _is_sure(said, words) else _R.RECIPIENT_REFUSED
+    return reason or _R.UNKNOWN
+
+
+def _is_sure(said: Said, words: str) -> bool:
+    """Whether "unknown" is meant: a bare 550 is also what filters answer, and what is said after the content is theirs."""
+    if _any(_AT_DATA, words) or (">>> data" in words and _PIPELINED not in words):
+        return False
+    if said.code is None:
+        return said.status is not None or not _any(_HEARSAY, words)
+    is_bare = said.status is None or said.status[2:] in _BARE
+    if not is_bare or _any(_AT_RCPT, words) or _any(_SURE, words):
+        return True
+    if said.status is None and _any(_SURE_ALONE, words):
+        return True
+    return _any(_SURE_PEERS, said.diagnostic.lower())
+
+
+def _any(needles: tuple[str, ...], words: str) -> bool:
+    return any(needle in words for needle in needles)
+
+
+def _is_temporary(said: Said) -> bool:
+    if said.status is not None:
+        return said.status.startswith("4")
+    return said.code is not None and str(said.code).startswith("4")

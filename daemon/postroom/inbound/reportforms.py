@@ -1,0 +1,83 @@
+"""The forms in which servers write reports in plain words, as data: how each names its recipients, and where it ends.
+
+A row is a kind of line, not a server: each is followed by the servers that write so. They are tried in this order, and
+the first that names anybody is the one. Where the mail that came back begins, reading ends. Every expression is tied to
+the beginning of a line or to a word, and each of its repetitions has a limit: linear on whatever a stranger writes.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+
+class Said(Enum):
+    """Where, seen from the address."""
+
+    ABOVE = auto()
+    BELOW = auto()
+    AROUND = auto()  # below; where it is the only one, above, too
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a recipient is written: the group of `line` is the address; and where the words on it stand."""
+
+    id: str
+    line: re.Pattern[str]
+    said: Said
+
+
+def _form(form_id: str, line: str, said: Said = Said.BELOW) -> Form:
+    return Form(form_id, re.compile(line, re.IGNORECASE | re.MULTILINE), said)
+
+
+_QUOTED: Final = r'"[^"\s<>@]{1,64}"@[\w.-]{1,253}'
+_PLAIN: Final = r"[^\s<>()\[\],;:\"'@\\]{1,64}@[\w.-]{1,253}"
+_BARE: Final = rf"({_QUOTED}|{_PLAIN})"
+_BRACKETED: Final = rf"<({_QUOTED}|{_PLAIN})>"
+_EITHER: Final = rf"<?{_BARE}>?"
+_LEFT: Final = r"^[ \t>*]{0,12}"
+
+FORMS: Final = (
+    # Postfix, qmail, Yahoo, Courier, amavis, MXLogic, SendGrid, psmtp
+    _form("bracketed and a colon", rf"{_LEFT}{_BRACKETED}[ \t]{{0,8}}(?:\(expanded from[^\n)]{{0,400}}\))?[ \t]{{0,8}}:"),
+    # OpenSMTPD, Exim 2 and 3
+    _form("bare and a colon", rf"{_LEFT}{_BARE}:(?=[ \t]|\r?$)"),
+    # sendmail, McAfee, X1: what was said stands in brackets behind it
+    _form("with a remark", rf"{_LEFT}{_EITHER}[ \t]{{1,8}}(?:\.\.\.|\[|\((?!expanded)|error,|invalid address|delivery failed|;)"),
+    # Exchange 5.5 to 2003
+    _form("with a date", rf"{_LEFT}{_BARE} on [^\n]{{6,40}}$"),
+    # ActiveHunter
+    _form("named and bracketed", rf"{_LEFT}[^\n<>]{{1,100}} {_BRACKETED}[ \t]{{0,8}}\r?$", Said.AROUND),
+    # Exim, Gmail, sendmail, Domino, Exchange 2007 and later, Outlook.com, SES, GMX, Mimecast
+    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_EITHER}[ \t]{{0,8}}\r?$", Said.AROUND),
+    # Exchange 2007 and later, Notes
+    _form("linked", rf"{_LEFT}[^\n<>@]{{0,80}}{_BARE}(?: \([^\n()]{{1,320}}\))?<mailto:"),
+    # sendmail 5
+    _form("in a refusal", rf"^[245]\d\d[ -]{_BRACKETED}\.\.\.", Said.ABOVE),
+    # ezweb, Messaging Server, SurfControl, MailMarshal, James, InterScan
+    _form("behind a label", r"^[ \t*\[]{0,12}(?:recipient|recipient address|rcpt to|addressed to|final recipient|status: error, address|sent <<< rcpt to|>>> rcpt to)"
+          rf":[ \t]{{0,8}}{_EITHER}"),
+    # iMail, MailFoundry, Barracuda, KDDI, Verizon, ActiveHunter, many small ones
+    _form("at the end of a sentence", rf"^[^\n:@]{{1,80}}:[ \t]{{0,8}}{_EITHER}[^\n@]{{0,20}}$"),
+    # DragonFly, Google Workspace, InterScan
+    _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_EITHER}"),
+    _form("a mailing list", rf"\bmailing list {_BRACKETED}"),
+    _form("in a list", rf"\b(?:errors|recipients|addresses|users?): {_EITHER}"),
+)  # fmt: skip
+
+# Lines that stand above the mail that came back, or are its first.
+RETURNED: Final = re.compile(
+    r"^[ \t>|*=_-]{0,80}(?:"
+    r"this is a copy of|below this line is a copy|below is a copy of|enclosed is a copy|included is a copy"
+    r"|original message(?: follows| headers| mail info|[ \t:-]{0,80}\r?$)|original mail info|the original message is over"
+    r"|unsent message follows|message text follows|returned message|message headers follow"
+    r"|the header of the original|(?:start of )?returned (?:mail|message)"
+    r"|message header follows|copy of (?:the|your) message|message non-deliverable|-+ ?message body"
+    r"|(?:return-path|received|x-received|dkim-signature|x-google-smtp-source|x-originating-ip):)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# Whom an old server names as the sender, in the same way as a recipient.
+SENDER: Final = re.compile(rf"sent by:?\s{{1,20}}{_EITHER}", re.IGNORECASE)

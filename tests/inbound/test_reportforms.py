@@ -1,0 +1,440 @@
+"""Reports in plain words, as some forty kinds of servers write them: whom they name, and what they come to.
+
+Every text is ours, in the form of a server's. The ids name the rows of CASES B where there is one.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.core.bouncereason import BounceClass, BounceReason
+from postroom.core.inmail import AutomationKind, ReportedRecipient
+from postroom.inbound.fluflbounce import READ_MOST, find_failed
+from support.mails import DIRECTORY, read
+
+
+_C = BounceClass
+_R = BounceReason
+A, B = "a@x.example", "b@x.example"
+UNKNOWN = (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)
+FULL = (B, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, "5.2.2", 552)
+
+# Subject and text; each recipient with class, reason, status and reply code.
+FORMS = {
+    "B05 Gmail": (
+        "Delivery Status Notification (Failure)",
+        f"Delivery to the following recipient failed permanently:\n\n     {A}\n\nTechnical details of permanent failure:\n"
+        f"The error that the other server returned was:\n550 5.1.1 <{A}>... No such user\n\n----- Original message -----\nTo: {B}\n",
+        [UNKNOWN],
+    ),
+    "B05 Gmail that still tries": (
+        "Delivery Status Notification (Delay)",
+        f"THIS IS A WARNING MESSAGE ONLY.\n\nDelivery to the following recipient has been delayed:\n\n     {A}\n\n"
+        "Message will be retried for 2 more day(s)\n\n----- Original message -----\n",
+        [(A, _C.DELAYED, _R.DOMAIN_TROUBLE, None, None)],
+    ),
+    "B05 Gmail without a domain": (
+        "Delivery Status Notification (Failure)",
+        f"Your message wasn't delivered to {A} because the domain x.example couldn't be found.\n\nDNS Error: NXDOMAIN\n",
+        [(A, _C.PERMANENT, _R.DOMAIN_UNKNOWN, None, None)],
+    ),
+    "B07 Exim": (
+        "Mail delivery failed: returning message to sender",
+        "A message that you sent could not be delivered to one or more of its recipients. The following address(es) failed:\n\n"
+        f"  {A}\n    SMTP error from remote mail server after RCPT TO:<{A}>:\n    host mx.x.example [192.0.2.1]: 550 5.1.1 unknown user\n"
+        f"  {B}\n    mailbox is full: retry timeout exceeded\n\n------ This is a copy of the message, including all the headers. ------\n",
+        [UNKNOWN, (B, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
+    ),
+    "Exim names the sender, too": (
+        "Mail delivery failed",
+        f"A message sent by\n\n  <{B}>\n\ncould not be delivered to one or more of its recipients. The following address(es) failed:\n\n"
+        f"  {A}\n    all hosts have been failing for a long time\n",
+        [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, None, None)],
+    ),
+    "Exim that still tries": (
+        "Warning: message 1abc delayed 24 hours",
+        f"The address to which the message has not yet been delivered is:\n\n  {A}\n    Delay reason: 450 4.2.0 try later\n\nNo action is required\n",
+        [(A, _C.DELAYED, _R.DOMAIN_TROUBLE, "4.2.0", 450)],
+    ),
+    "B07 Domino": (
+        "DELIVERY FAILURE: not listed",
+        f"Your message\n\n  Subject: Hi\n\nwas not delivered to:\n\n  {A}\n\nbecause:\n\n  User alice ({A}) not listed in Domino Directory\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, None)],
+    ),
+    "B07 Notes": (
+        "Undeliverable message",
+        f"------- Failure Reasons  --------\n\nUser not listed in public Name & Address Book: user not found\n{A}\n\n------- Returned Message --------\nTo: {B}\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, None)],
+    ),
+    "B07 Zoho": (
+        "Undelivered Mail Returned to Sender",
+        f"This is a permanent error. \n\n{A} Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <{A}>... User Unknown\n"
+        f"{B} Invalid Address, ERROR_CODE :552, ERROR_CODE :5.2.2 <{B}>... Mailbox Full\n\nReceived:from y.example\n",
+        [UNKNOWN, FULL],
+    ),
+    "B07 KDDI": (
+        "Mail System Error - Returned Mail",
+        f"次のあて先へのメッセージはエラーのため送信できませんでした。\n\n    Recipient: <{A}>\n    >>> RCPT TO:<{A}>\n    <<< 550 <{A}>: User unknown\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, 550)],
+    ),
+    "B07 Google Groups": (
+        "Delivery Status Notification (Failure)",
+        "Hello,\n\nthe group you tried to contact may not exist, or you may not have permission to post messages to the group.\n\nGoogle Groups\n",
+        [(None, _C.PERMANENT, _R.SENDER_REFUSED, None, None)],
+    ),
+    "B08 sendmail that still tries": (
+        "Warning: could not send message for past 4 hours",
+        f"   ----- The following addresses had transient non-fatal errors -----\n<{A}>\n\n   ----- Transcript of session follows -----\n"
+        f"<{A}>... Deferred: Connection timed out\nWarning: message still undelivered after 4 hours\nWill keep trying until message is 5 days old\n",
+        [(A, _C.DELAYED, _R.DOMAIN_TROUBLE, None, None)],
+    ),
+    "B10 OpenSMTPD that still tries": (
+        "Delivery status notification: warning",
+        f"    A message is delayed for more than 4 hours for the following\n    list of recipients:\n\n{A}: 421 4.7.0 try again later\n\n"
+        "    Please note that this is only a temporary failure report.\n\n    Below is a copy of the original message:\n\nTo: b@x.example\n",
+        [(A, _C.DELAYED, _R.DOMAIN_TROUBLE, "4.7.0", 421)],
+    ),
+    "OpenSMTPD": (
+        "Delivery status notification: error",
+        f"    An error has occurred for the following list of recipients:\n\n{A}: 550 5.1.1 unknown user\n{B}: 552 5.2.2 mailbox full\n\n    Below is a copy of the original message:\n",
+        [UNKNOWN, FULL],
+    ),
+    "B04 qmail": (
+        "failure notice",
+        f"Hi. This is the qmail-send program at y.example.\n\n<{A}>:\nUnable to contact LDAP server. (#4.4.3)I'm not going to try again.\n\n--- Below this line is a copy of the message.\n",
+        [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, "4.4.3", None)],
+    ),
+    "qmail": (
+        "failure notice",
+        f"Hi. This is the qmail-send program at y.example.\n\n<{A}>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 5.1.1 unknown user\nGiving up on 192.0.2.1.\n\n"
+        f"<{B}>:\n192.0.2.1 does not like recipient.\nRemote host said: 552 5.2.2 mailbox full\nGiving up.\n\n--- Below this line is a copy of the message.\n",
+        [UNKNOWN, FULL],
+    ),
+    "Postfix": (
+        "Undelivered Mail Returned to Sender",
+        f"<{A}> (expanded from <c@y.example>): host mx.x.example[192.0.2.1]\n    said: 550 5.1.1 <{A}>: Recipient address rejected: User unknown (in reply to RCPT TO command)\n",
+        [UNKNOWN],
+    ),
+    "sendmail": (
+        "Returned mail: see transcript for details",
+        f"   ----- The following addresses had permanent fatal errors -----\n<{A}>\n    (reason: 550 5.1.1 unknown user)\n\n   ----- Transcript of session follows -----\n"
+        f"... while talking to mx.x.example.:\n>>> DATA\n<<< 550 5.1.1 unknown user\n554 5.0.0 Service unavailable\n",
+        [UNKNOWN],
+    ),
+    "sendmail 5": (
+        "Returned mail: Host unknown",
+        f"   ----- Transcript of session follows -----\n550 x.example (smtp)... 550 Host unknown\n554 <{A}>... 550 Host unknown (Authoritative answer from name server)\n"
+        f">>> RCPT To:<{B}>\n<<< 550 <{B}>... User unknown\n550 <{B}>... User unknown\n\n   ----- Unsent message follows -----\n",
+        [(A, _C.PERMANENT, _R.DOMAIN_UNKNOWN, None, 550), (B, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, 550)],
+    ),
+    "Exchange 2003": (
+        "Undeliverable: Hi",
+        f"Your message\n\n  To:      c@y.example\n  Subject: Hi\n\ndid not reach the following recipient(s):\n\n{A} on Mon, 30 Nov 2026 10:00:00 +0000\n    The recipient name is not recognized\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, None)],
+    ),
+    "Exchange 2007": (
+        "Undeliverable: Hi",
+        f"Delivery has failed to these recipients or distribution lists:\n\nAlice<mailto:{A}>\nThe address was not found.\n\nDiagnostic information for administrators:\n\n{A}\n#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##\n\nOriginal message headers:\n\nTo: {B}\n",
+        [UNKNOWN],
+    ),
+    "Mimecast": (
+        "[Postmaster] Email Delivery Failure",
+        f"An email that you attempted to send to the following address could not be delivered:\n\n-- {A}\n\nAdditional information follows :\n\n-- 5.1.1 User unknown\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", None)],
+    ),
+    "Yahoo": (
+        "Failure Notice",
+        f"Sorry, we were unable to deliver your message to the following address.\n\n<{A}>:\nRemote host said:\n550 5.1.1 No such user\n [RCPT_TO]\n\n--- Below this line is a copy of the message.\n",
+        [UNKNOWN],
+    ),
+    "mail.ru says it twice": (
+        "Mail failure",
+        f"К сожалению, Ваше письмо не может быть доставлено:\n\n  {A}\n    550 5.1.1 unknown user\n\n**********\n\nThe following address(es) failed:\n\n  {A}\n    550 5.1.1 unknown user\n",
+        [UNKNOWN],
+    ),
+    "GMX": (
+        "Mail delivery failed: returning message to sender",
+        f"The following address\nfailed:\n\n<{A}>\nReason:\ndelivery retry timeout exceeded\n\n--- The header of the original message is following. ---\n",
+        [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, None, None)],
+    ),
+    "McAfee": (
+        "Delivery failure",
+        f"    --- The following addresses had delivery problems ---\n\n<{A}>   (5.1.1 <{A}>... User unknown)\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", None)],
+    ),
+    "ActiveHunter": (
+        "Returned mail",
+        f"  ----- The following addresses had permanent fatal errors -----\n\n>>> Alice <{A}>\n\n  ----- Transcript of session follows -----\n550 5.1.1 unknown user\n",
+        [UNKNOWN],
+    ),
+    "iMail": ("Undeliverable Mail", f"Unknown user: {A}\n\nOriginal message follows.\n\nTo: {B}\n", [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, None)]),
+    "MailFoundry": (
+        "Message delivery has failed",
+        f"Unable to deliver message to: <{A}>\nDelivery failed for the following reason:\nmx.x.example[192.0.2.1] responded with failure: 552 5.2.2 mailbox full\n",
+        [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, "5.2.2", 552)],
+    ),
+    "DragonFly": (
+        "Mail delivery failed",
+        f"There was an error delivering your mail to <{A}>.\n\nmx.x.example [192.0.2.1] did not like our RCPT TO:\n550 5.1.1 <{A}>: User unknown\n\nMessage headers follow.\n\nTo: <{B}>\n",
+        [UNKNOWN],
+    ),
+    "Messaging Server": (
+        "Delivery Notification: Delivery has failed",
+        f"Your message cannot be delivered to the following recipients:\n\n  Recipient address: {A}\n  Reason: Remote SMTP server has rejected address\n  Diagnostic code: smtp;550 5.1.1 unknown user\n",
+        [UNKNOWN],
+    ),
+    "InterScan": ("Mail could not be delivered", f"Sent <<< RCPT TO:<{A}>\nReceived >>> 550 5.1.1 <{A}>... user unknown\n", [UNKNOWN]),
+    "Biglobe": (
+        "Returned mail: Service unavailable",
+        f"   ----- The following addresses had delivery problems -----\n{A}\n\n   ----- Non-delivered information -----\nThe number of messages in recipient's mailbox exceeded the local limit.\n",
+        [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
+    ),
+    "a list": ("Undelivered", f"The following recipients returned permanent errors: {A}. Reason: [554 5.4.6 Hop count exceeded]\n", [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, "5.4.6", 554)]),
+    "B20 names nobody": ("Undeliverable", "Sorry, it did not work out: 550 5.1.1 unknown user\n", [(None, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)]),
+    "away": ("Out of office", f"My colleague is {A}\n", [(None, _C.AUTO_REPLY, _R.AUTO_REPLY, None, None)]),
+    "what flufl.bounce knows": (
+        "Undelivered",
+        f"There was a problem. Here is your list of failed recipients:\n\nThe first, {A[:1]}, is <{A}>, as you see\n\nhere is your returned mail\n",
+        [(A, _C.PERMANENT, _R.UNKNOWN, None, None)],
+    ),
+}  # fmt: skip
+
+
+def comes_to(one: ReportedRecipient) -> tuple[object, ...]:
+    return (one.recipient, one.sense.class_, one.sense.reason, one.status, one.reply_code)
+
+
+@pytest.mark.parametrize("case", FORMS)
+def test_a_report_in_plain_words_is_read(case: str, tmp_path: Path) -> None:
+    subject, text, wanted = FORMS[case]
+    parsed = read(
+        f"From: MAILER-DAEMON@mx.example\nTo: us@y.example\nSubject: {subject}\n\n{text}",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == wanted
+    assert parsed.automation is AutomationKind.REPORT
+
+
+def test_what_the_words_say_is_the_diagnostic(tmp_path: Path) -> None:
+    parsed = read(
+        f"From: MAILER-DAEMON@mx.example\nSubject: failure notice\n\n<{A}>:\n550 \x1b[31mno\n",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [one.diagnostic for one in parsed.report.recipients] == [f"<{A}>: 550  [31mno"]
+
+
+def test_a_returned_header_names_whom_the_words_do_not(tmp_path: Path) -> None:
+    parsed = read(
+        f"From: MAILER-DAEMON@mx.example\nSubject: failed\nX-Failed-Recipients: {A}\n\n550 5.1.1 unknown user\n",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
+
+
+SES = {
+    "B22 bounce": (
+        {"notificationType": "Bounce", "bounce": {"bouncedRecipients": [{"emailAddress": A, "action": "failed", "status": "5.1.1", "diagnosticCode": "smtp; 550 5.1.1 user unknown"}]}},
+        [UNKNOWN],
+    ),
+    "B22 complaint": (
+        {"notificationType": "Complaint", "complaint": {"complainedRecipients": [{"emailAddress": A}], "complaintFeedbackType": "abuse"}},
+        [(A, _C.COMPLAINT, _R.FEEDBACK, None, None)],
+    ),
+    "B22 delivery": (
+        {"notificationType": "Delivery", "delivery": {"recipients": [A], "smtpResponse": "250 2.6.0 ok"}},
+        [(A, _C.NONE, _R.DELIVERED, "2.6.0", 250)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True], ids=["bare", "in an envelope"])
+@pytest.mark.parametrize("case", SES)
+def test_a_notice_in_json_is_read(case: str, is_wrapped: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    notice, wanted = SES[case]
+    text = json.dumps(
+        {"Type": "Notification", "Message": json.dumps(notice)} if is_wrapped else notice
+    )
+    parsed = read(
+        f"From: SES <no-reply@sns.amazonaws.com>\nSubject: AWS Notification Message\n\n{text[:60]}\n{text[60:]}\n\n--\nUnsubscribe\n",
+        "x@amazonses.com",
+        tmp_path,
+    )
+    assert parsed.automation is AutomationKind.REPORT
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == wanted
+
+
+NO_NOTICES = [
+    "[" * 20_000,
+    "{",
+    "{}",
+    '{"bounce": 7}',
+    '{"bounce": {"bouncedRecipients": [1, {"emailAddress": 2}]}}',
+    '{"Message": "{"}',
+]
+
+
+@pytest.mark.parametrize("text", NO_NOTICES, ids=[one[:20] for one in NO_NOTICES])
+def test_a_broken_notice_names_nobody(text: str, tmp_path: Path) -> None:
+    parsed = read(
+        f"From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n{text}\n",
+        "x@amazonses.com",
+        tmp_path,
+    )
+    assert parsed.report is None or {one.recipient for one in parsed.report.recipients} == {None}
+
+
+def test_a_complaint_may_be_a_subject_and_the_mail(tmp_path: Path) -> None:
+    parsed = read(
+        "From: staff@provider.example\nSubject: complaint about message from 192.0.2.9\nContent-Type: message/rfc822\n\n"
+        f"X-HmXmrOriginalRecipient: {A}\nMessage-ID: <1@y.example>\n\nHi\n",
+        "staff@provider.example",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [
+        (A, _C.COMPLAINT, _R.FEEDBACK, None, None)
+    ]
+    assert parsed.report.original_message_id == "<1@y.example>"
+
+
+@pytest.mark.parametrize("kind", ["auth-failure", "not-spam"])
+def test_feedback_that_is_no_persons_complaint_is_none(kind: str, tmp_path: Path) -> None:
+    parsed = read(
+        "From: fbl@provider.example\nSubject: report\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\n\n"
+        f"--b\n\nA report.\n--b\nContent-Type: message/feedback-report\n\nFeedback-Type: {kind}\nOriginal-Rcpt-To: {A}\n--b--\n",
+        "fbl@provider.example",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [
+        (A, _C.NONE, _R.FEEDBACK, None, None)
+    ]
+
+
+def test_a_mail_from_nobody_that_says_it_is_a_report_is_one(tmp_path: Path) -> None:
+    text = f"Your mail could not be delivered to: <{A}>\nAs their mailbox is full.\n"
+    parsed = read(f"From: no-reply@x.example\nSubject: Notice\n\n{text}", "", tmp_path)
+    assert (parsed.automation, parsed.evidence) == (AutomationKind.REPORT, ("report-words",))
+    assert parsed.report is not None
+    assert [one.recipient for one in parsed.report.recipients] == [A]
+
+
+def test_a_mail_from_nobody_that_shows_a_servers_answer_is_a_report(tmp_path: Path) -> None:
+    text = f"Sent <<< RCPT TO:<{A}>\nReceived >>> 550 5.1.1 <{A}>... user unknown\n"
+    parsed = read(f"From: postmaster@x.example\nSubject: Notice\n\n{text}", "", tmp_path)
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
+
+
+def test_a_list_that_refuses_who_is_no_member_reports_it(tmp_path: Path) -> None:
+    text = f"You are not a member of this mailing list <{A}>.\n"
+    head = "From: list-admin@x.example\nSubject: You are not member\nX-ML-Name: l\nPrecedence: list\n\n"
+    parsed = read(head + text, "", tmp_path)
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [
+        (A, _C.PERMANENT, _R.SENDER_REFUSED, None, None)
+    ]
+    assert read(head + text, "list-admin@x.example", tmp_path).automation is AutomationKind.LIST
+
+
+# Mail that speaks of a report, and is none.
+NO_REPORTS = {
+    "B14 a person quotes one": ("alice@customer.example", "Re: Hi", f"> Subject: failure notice\n>\n> <{A}>:\n> 550 5.1.1 unknown user\n\nWhat is this?\n"),
+    "B14 a person sends one on": ("alice@customer.example", "Fwd: Undelivered Mail", f"Begin forwarded message:\n\n<{A}>: 550 5.1.1 unknown user\n"),
+    "B13 an absence notice": ("", "I am away", f"I am out of office. Mail can not be delivered to {B} either.\n"),
+    "B13 an absence notice that names a colleague": ("", "Re: Hi", f"Please write to: {A}\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_REPORTS)
+def test_what_speaks_of_a_report_is_none(case: str, tmp_path: Path) -> None:
+    sender, subject, text = NO_REPORTS[case]
+    parsed = read(
+        f"From: {sender or 'bob@customer.example'}\nSubject: {subject}\n\n{text}", sender, tmp_path
+    )
+    assert parsed.automation is not AutomationKind.REPORT
+    assert parsed.report is None
+
+
+def test_b23_raw_octets_in_a_header_are_no_hindrance(tmp_path: Path) -> None:
+    head = b"From: MAILER-DAEMON@mx.example\nSubject: failure notice \xe9\xff\nX-\xe9: \xff\n\n"
+    parsed = read(head + f"<{A}>:\n550 5.1.1 unknown user\n".encode() + b"\xff\xfe\n", "", tmp_path)
+    assert parsed.report is not None
+    assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
+
+
+def test_the_name_that_a_sending_server_gives_a_bounce_is_part_of_the_diagnostic(
+    tmp_path: Path,
+) -> None:
+    status = f"Reporting-MTA: dns; mx.example\n\nFinal-Recipient: rfc822;{A}\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp;550 unknown user\nX-PowerMTA-BounceCategory: bad-mailbox\n"
+    parsed = read(
+        f"From: MAILER-DAEMON@mx.example\nSubject: x\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n{status}\n--b--\n",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert parsed.report.reporting_mta == "mx.example"
+    assert [one.diagnostic for one in parsed.report.recipients] == [
+        "smtp;550 unknown user bad-mailbox"
+    ]
+    assert parsed.report.recipients[0].sense.is_hard
+
+
+# What a status, a code and the words of an answer come to together.
+NUMBERS = {
+    "a general status gives way": ("5.0.0", "smtp; 550 5.1.1 unknown user", "5.1.1", 550),
+    "an expiry gives way": ("4.4.7", "smtp; 554 4.4.7 Message expired <421 4.4.2 timed out>", "4.4.2", 421),
+    "a refusal called temporary": ("4.5.1", "smtp; 550 5.5.1 no", "5.5.1", 550),
+    "codes of another class are none": ("4.0.0", "smtp; 554 Blocked", "4.0.0", None),
+    "inventions are none": ("5.1.2", "smtp; 599 no", "5.1.2", None),
+    "an address is no code": ("5.1.2", "smtp; host 192.0.2.550 said no", "5.1.2", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_the_status_and_the_code_that_say_most_are_told(case: str, tmp_path: Path) -> None:
+    status, diagnostic, *wanted = NUMBERS[case]
+    block = f"Final-Recipient: rfc822;{A}\nAction: failed\nStatus: {status}\nDiagnostic-Code: {diagnostic}\n"
+    parsed = read(
+        f"From: MAILER-DAEMON@mx.example\nSubject: x\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n{block}\n--b--\n",
+        "",
+        tmp_path,
+    )
+    assert parsed.report is not None
+    assert [[one.status, one.reply_code] for one in parsed.report.recipients] == [wanted]
+
+
+PIECES = [A, f"<{A}>", f"<{A}>:", "550 ", "5.1.1 ", "\n", " ", "\n\n", "Original message", "to: ", "mail ", "<", "@", "{", "[", "Final-Recipient: ", "sent by ", "expanded from", "failed", "\0", "é"]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=60).map("".join),
+    st.sampled_from(["", "failed", "delayed", "Out of office"]),
+)
+def test_no_words_stop_the_reader(text: str, subject: str) -> None:
+    parsed = read(f"From: MAILER-DAEMON@mx.example\nSubject: {subject}\n\n{text}", "", DIRECTORY)
+    for one in parsed.report.recipients if parsed.report else ():
+        assert len(one.recipient or "") <= 320
+        assert len(one.diagnostic or "") <= 1000
+        assert (one.diagnostic or "").isprintable() or "\u2028" not in (one.diagnostic or "")
+
+
+HOSTILE = [",", "<", "@", "\n", " ", "a", "<a@b", "a@b ", "\n ", "-\n", "reply to <", ", a@b"]
+
+
+@pytest.mark.parametrize("piece", HOSTILE, ids=[repr(one) for one in HOSTILE])
+def test_the_library_sees_only_lines_in_which_it_can_not_get_lost(piece: str) -> None:
+    """The suite's time limit is the bound: without the filter one such mail takes it whole."""
+    text = "This Message was undeliverable due to the following reason:\ntranscript of session follows\n"
+    raw = f"Subject: x\n\n{text}{piece * (100 * READ_MOST // len(piece))}".encode()
+    assert find_failed(raw) == ((), ())
