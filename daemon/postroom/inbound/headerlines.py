@@ -18,15 +18,17 @@ from postroom.inbound.quotewords import (
     QUOTING,
     WEEKDAYS,
     WEEKDAYS_SHORT,
+    WRITTEN_BY,
     WROTE,
     WROTE_EARLY,
     WROTE_UNSPACED,
     phrases,
 )
-from postroom.inbound.textlines import Lines
+from postroom.inbound.textlines import Lines, read_lines
 
 
 _FOLDED_MOST: Final = 6  # lines, with empty ones inside an address
+_INSIDE_MOST: Final = 4  # lines of a quotation in which its header is looked for
 _LONGEST: Final = 500
 _EARLY_MOST: Final = 8  # words of a name or a date behind an early verb
 
@@ -58,39 +60,23 @@ _DAY: Final = re.compile(
 )
 _TIME: Final = re.compile(r"\d{1,2}[:.h\uff1a]\d\d(?!\d)|\d{1,2}[時点시]")
 _ON: Final = re.compile(
-    rf"-{{0,8}} ?(?:(?:{_any(ON)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d"
+    rf"-{{0,8}} ?(?:(?:{_any(ON)}|{_any(WRITTEN_BY)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d"
     rf"|\[?(?:(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)|(?:{_any(WEEKDAYS_SHORT)})[., ])(?=[^<>\d]{{0,24}}\d))",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(r"[^<>]{1,100}[<(\[]|[<\[(]")
 _VERBS: Final = phrases(f"{WROTE}|{WROTE_EARLY}")
 _VERBS_UNSPACED: Final = phrases(WROTE_UNSPACED)
+_WRITTEN_BY: Final = phrases(WRITTEN_BY)
 _EARLY: Final = frozenset(phrases(WROTE_EARLY))
 _PRONOUNS: Final = frozenset(phrases(PRONOUNS))
 _AUXILIARIES: Final = frozenset(
     {"a", "ha", "har", "hat", "have", "had", "avez", "has", "đã", "va", "şunu", "ezt"}
 )
+_COLONLESS: Final = re.compile(rf"@[^\s<>]{{1,255}}>,? (?:{_any(WROTE)})$", re.IGNORECASE)
 _QUOTING: Final = phrases(QUOTING)
 _NAME_FIRST: Final = re.compile(rf" (?:{_any(NAME_FIRST)}) ")
-_PARTICLES: Final = frozenset(
-    {
-        "van",
-        "von",
-        "de",
-        "der",
-        "den",
-        "del",
-        "da",
-        "di",
-        "la",
-        "le",
-        "al",
-        "el",
-        "bin",
-        "of",
-        "ter",
-    }
-)
+_PARTICLES: Final = frozenset(phrases("van|von|de|der|den|del|da|di|la|le|al|el|bin|of|ter"))
 _NAME_MOST: Final = 4  # words
 _OURS: Final = re.compile(r"r-[a-z2-7]{29}@", re.IGNORECASE)
 _SENTENCE: Final = (".", "!", "?", "…", "。")
@@ -108,6 +94,8 @@ class HeaderLine:
 def find_header_line(lines: Lines, last: int, *, is_marked: bool) -> HeaderLine | None:
     """The header that ends with this line; `is_marked`: marked lines follow it."""
     bare = lines.bare[last]
+    if ">" in bare and _is_unended(lines, last):
+        return HeaderLine(last, is_proof=True)
     if not (is_marked or bare.endswith(_ENDS)) or not _may_end(lines, last, is_marked=is_marked):
         return None
     best: HeaderLine | None = None
@@ -125,6 +113,18 @@ def find_header_line(lines: Lines, last: int, *, is_marked: bool) -> HeaderLine 
     return best
 
 
+def is_introduced(lines: Lines, start: int) -> bool:
+    """Whether marked lines begin with a header, so that a program made them."""
+    inside = read_lines(
+        "\n".join(one.lstrip("> ") for one in lines.bare[start : start + _INSIDE_MOST])
+    )
+    for at in range(len(inside.bare)):
+        header = find_header_line(inside, at, is_marked=False) if inside.bare[at] else None
+        if header is not None and header.is_proof:
+            return not any(inside.bare[: header.start])
+    return False
+
+
 def _upward(lines: Lines, last: int) -> Iterator[int]:
     """The lines that may be one header folded: without empty ones, but for those above an address of its own."""
     below = ""
@@ -135,6 +135,19 @@ def _upward(lines: Lines, last: int) -> Iterator[int]:
         if line:
             below = line
             yield at
+
+
+def _is_unended(lines: Lines, last: int) -> bool:
+    """Whether it is a whole header but for the colon, with an empty line below it."""
+    bare = lines.bare[last]
+    return (
+        not any(lines.bare[last + 1 : last + 2])
+        and len(bare) <= _LONGEST
+        and _COLONLESS.search(bare) is not None
+        and _ON.match(bare) is not None
+        and _YEAR.search(bare) is not None
+        and _TIME.search(bare) is not None
+    )
 
 
 def _may_end(lines: Lines, last: int, *, is_marked: bool) -> bool:
@@ -172,12 +185,13 @@ def _judged(joined: str, *, is_marked: bool, is_folded: bool) -> _Found | None:
     ends_in_address = last is not None
     has_address = ends_in_address or _ADDRESS.search(joined) is not None
     begins = _ON.match(joined) is not None
+    is_written_by = begins and joined.casefold().startswith(_WRITTEN_BY)
     if is_marked and ((not begins and _is_name(joined)) or _UNENDED.fullmatch(joined)):
         return _Found(is_proof=False, is_whole=begins or not has_address)
     is_named = not begins and _is_dated_name(joined)
     if not (begins or ends_in_address or is_named or (has_address and _NAMED.match(joined))):
         return None
-    is_said = _is_said(joined.casefold())
+    is_said = is_written_by or _is_said(joined.casefold())
     if is_said is None:
         return None
     has_digit = _DIGIT.search(joined) is not None

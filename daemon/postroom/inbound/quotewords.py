@@ -13,7 +13,7 @@ def phrases(words: str) -> tuple[str, ...]:
 
 # "On … she wrote:", where the name or the date may also stand behind the verb.
 WROTE_EARLY: Final = (
-    "schrieb|schreef|skrev|skrifaði|kirjoitti|írta|ezt írta|kirjutas|napsal|napsal(a)|napísal|napísal(a)|napsala"
+    "schrieb|schreef|skrev|skrifaði|kirjoitti|yazdı|írta|ezt írta|kirjutas|napsal|napsal(a)|napísal|napísal(a)|napsala"
     "|napisał|napisał(a)|napisala|napisao je|wrote on|rašė|rakstīja|a scris|написал|написав|сообщил"
 )
 # The same, where nothing but a colon follows.
@@ -29,6 +29,8 @@ NAME_FIRST: Final = (
     "wrote on|wrote at|schrieb am|kirjoitti|skrev den|schreef op|a écrit le|escribió el|escreveu em|ha scritto il"
     "|napisał(a) dnia|napisał(a)|napsal(a) dne|napsal dne|napísal(a) dňa|написал(а)|написал|napisao je|a scris pe|a scris la"
 )
+# How such a line begins where the name follows.
+WRITTEN_BY: Final = "wiadomość napisana przez"
 # How such a line begins.
 ON: Final = (
     "on|le|am|el|em|il|op|den|dnia|w dniu|dne|dňa|v|på|d.|у|в|во|на|în|pe|στις|la|vào|vào lúc|pada|pada tanggal|w|ke"
@@ -87,7 +89,7 @@ SUBJECT: Final = (
 # "-----Original Message-----"
 ORIGINAL: Final = (
     "original message|original appointment|original email|original e-mail|original mail|reply message|ursprüngliche nachricht"
-    "|original-nachricht|originalnachricht|originale nachricht|ursprüngliche mail|ursprüngliche e-mail|ursprünglicher termin"
+    "|original-nachricht|originalnachricht|originale nachricht|antwort nachricht|ursprüngliche mail|ursprüngliche e-mail|ursprünglicher termin"
     "|message d'origine|message d’origine|message original|message initial|message d'origine envoyé|mensaje original"
     "|mensagem original|messaggio originale|messaggio original|oorspronkelijk bericht|origineel bericht|originalmeddelande"
     "|ursprungligt meddelande|oprindelig meddelelse|original meddelelse|oprindelig besked|oprindelig mail|opprinnelig e-post"

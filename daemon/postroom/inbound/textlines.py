@@ -6,12 +6,18 @@ only `>` is known, and `|` below an address.
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 
 _GAP_MOST: Final = 3  # empty lines between what belongs together
 _INVISIBLE: Final = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _INDENT_MOST: Final = 3
+_SHARED_MOST: Final = 500
+# An answer with the whole of "On Mon, 3 Jan 2022 at 10:00, Bob wrote:" behind it.
+_SHARED: Final = re.compile(
+    r"\S[ \-]{1,8}((?:On|Am|Le|El|Em|Il|Op|Den) [^:]{0,80}(?<!\d)\d{4}(?!\d)[^:]{0,30}\d[:.h]\d\d.{0,300}:)\s*$"
+)
 # The last line of "On … <⏎address⏎> wrote:" is no quotation, and neither is what mbox files do to "From ".
 _CLOSING: Final = re.compile(r"^>[^<>]{0,40}[:\uff1a]$")
 _ESCAPED: Final = ">From "
@@ -30,9 +36,9 @@ class Lines:
     bare: tuple[str, ...]
     is_quoted: tuple[bool, ...]
 
-    def said_above(self, at: int) -> int | None:
+    def said_above(self, at: int, gap: int = _GAP_MOST) -> int | None:
         """The nearest line above that says anything; None when it is not near."""
-        for line in range(at - 1, max(at - 2 - _GAP_MOST, -1), -1):
+        for line in range(at - 1, max(at - 2 - gap, -1), -1):
             if self.bare[line]:
                 return line
         return None
@@ -50,10 +56,12 @@ def read_lines(text: str) -> Lines:
     starts = []
     bare = []
     at = 0
-    for line in text.split("\n"):
-        starts.append(at)
-        at += len(line) + 1
-        bare.append(line.strip() if line.isascii() else _INVISIBLE.sub(" ", line).strip())
+    for line, below in pairwise([*text.split("\n"), ""]):
+        for piece in _pieces(line, below):
+            starts.append(at)
+            at += len(piece)
+            bare.append(piece.strip() if piece.isascii() else _INVISIBLE.sub(" ", piece).strip())
+        at += 1
     is_told = _PROMPTED.search(text) is None or _MARKED.search(text) is not None
     marked = [
         is_told and line.startswith(">") and ">" in text[start : start + _INDENT_MOST + 2]
@@ -65,6 +73,14 @@ def read_lines(text: str) -> Lines:
         is_marked and not _is_ours(bare, marked, line) for line, is_marked in enumerate(marked)
     )
     return Lines(text, (*starts, len(text)), tuple(bare), is_quoted)
+
+
+def _pieces(line: str, below: str) -> tuple[str, ...]:
+    """A line, or the two that it is where a header above marked lines has no line of its own."""
+    if not below.startswith(">") or line.startswith(">") or len(line) > _SHARED_MOST:
+        return (line,)
+    found = _SHARED.search(line)
+    return (line,) if found is None else (line[: found.start(1)], line[found.start(1) :])
 
 
 def _mark_bars(bare: list[str], marked: list[bool]) -> None:
