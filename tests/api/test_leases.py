@@ -13,8 +13,9 @@ import pytest
 
 from postroom.api.parts import Bounds
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import SECOND
-from postroom.core.record import EventRecord, ThreadRecord
+from postroom.core.instant import SECOND, format_instant
+from postroom.core.record import EventRecord, HoldRecord, ThreadRecord
+from postroom.core.velocity import HoldScope
 from postroom.ports.accepting import Accepted, AlreadyReplied, LeaseLost
 from postroom.ports.arriving import RawFile
 from postroom.ports.changes import EventPublished, ThreadWaits
@@ -356,6 +357,30 @@ async def test_a_thread_tells_its_history(api: Api) -> None:
     assert (said["version"], said["whole"], said["conversation_id"]) == (2, True, None)
     assert said["deliveries"][0]["id"] == encode_id(Kind.DELIVERY, 1)
     assert said["events"][0]["id"] == EVENT
+    assert (said["held"], said["held_at"], said["holds"]) == (False, None, [])
+
+
+async def test_a_thread_that_a_loop_holds_says_so_and_is_resumed(api: Api) -> None:
+    number = encode_id(Kind.THREAD, 3)
+    hold = HoldRecord(HoldScope.DOMAIN, "desk.example", "velocity_domain", 7, NOW)
+    held = ThreadRecord(3, 2, "support", None, {}, NOW, (), (), is_whole=True, holds=(hold,))
+    api.conversations.threads[3] = held
+    said = (await api.get(f"/threads/{number}")).json
+    assert (said["held"], said["held_at"]) == (True, format_instant(NOW))
+    assert said["holds"] == [
+        {
+            "scope": "domain",
+            "name": "desk.example",
+            "evidence": "velocity_domain",
+            "event_id": EVENT,
+            "held_at": format_instant(NOW),
+        }
+    ]
+    answer = await api.post(f"/threads/{number}/resume")
+    assert (answer.status, answer.json["id"]) == (200, number)
+    assert api.outbox.did[-1][:2] == ("resume_thread", 3)
+    assert (await api.post(f"/threads/{encode_id(Kind.THREAD, 4)}/resume")).status == 404
+    assert (await api.post("/threads/x/resume")).status == 404
 
 
 async def test_what_was_received_is_given_to_the_byte(api: Api) -> None:

@@ -50,6 +50,7 @@ VERBS = [
     ("events-release", ["events", "release", "lse_1", "--fence", "3", "--delay", "60"], 0),
     ("events-retry", ["events", "retry", "evt_1"], 0),
     ("thread", ["thread", "thr_1"], 0),
+    ("thread-resume", ["thread", "thr_1", "--resume"], 0),
     ("mailboxes", ["mailboxes"], 0),
     ("mailboxes-check", ["mailboxes", "check", "support"], 69),
     ("mailboxes-pause", ["mailboxes", "pause", "support", "--reason", "moving"], 0),
@@ -78,6 +79,25 @@ def test_a_verb_prints_for_people(
     if os.environ.get("POSTROOM_GOLDEN") == "write":
         golden.write_text(printed, "utf-8")
     assert printed == golden.read_text("utf-8")
+
+
+def test_explain_says_that_a_loop_holds_and_what_frees_it(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = {
+        "name": "hold",
+        "verdict": "blocked",
+        "value": "held: loop in thr_1",
+        "threshold": "not held",
+        "until_at": None,
+    }
+    said = {"delivery_id": "dlv_3", "state": "held", "blocked_by": "hold", "earliest_at": None}
+    daemon.on("GET /v1/deliveries/dlv_3/explain", {**said, "gates": [gate]})
+    assert main(["explain", "dlv_3"]) == 0
+    printed = capsys.readouterr()
+    assert "held: loop in thr_1" in printed.out
+    assert "postroom thread ID --resume" in printed.out
+    assert "Machines answer each other there" in printed.err
 
 
 def test_a_job_shows_what_was_heard_of_its_deliveries(

@@ -350,6 +350,7 @@ CALLS: list[tuple[str, Callable[[Client], object], str, object]] = [
     ),
     ("dead events", lambda c: c.dead_events(), "GET /v1/dead-letters", None),
     ("thread", lambda c: c.thread("thr_1"), "GET /v1/threads/thr_1", None),
+    ("resume thread", lambda c: c.resume_thread("thr_1"), "POST /v1/threads/thr_1/resume", None),
     ("event raw", lambda c: c.event_raw("evt_1"), "GET /v1/events/evt_1/raw", None),
     ("metrics", lambda c: c.metrics(), "GET /v1/metrics", None),
     ("version", lambda c: c.version(), "GET /v1/version", None),

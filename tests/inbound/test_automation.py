@@ -1,6 +1,10 @@
 """Person or machine, by what mail says (CASES C) and by what it is sent from."""
 
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.mails import ALICE, read
 
@@ -49,6 +53,45 @@ KINDS = {
     "bulk": ("Precedence: bulk", ALICE, "bulk"),
     "junk": ("Precedence: junk", ALICE, "bulk"),
     "important": ("Precedence: first-class", ALICE, "human"),
+    "C04 X-Autorespond": ("X-Autorespond: s", ALICE, "auto_reply"),
+    "C04 X-Autoresponder": ("X-AUTORESPONDER: yes", ALICE, "auto_reply"),
+    "C04 X-Auto-Reply": ("x-auto-reply: Yes", ALICE, "auto_reply"),
+    "C04 X-Auto-Reply false": ("x-auto-reply: FALSE", ALICE, "human"),
+    "C04 vacation": ("X-Vacation: yes", ALICE, "auto_reply"),
+    "C04 forwarded with parameters": ("Auto-Submitted: auto-forwarded; x=y", ALICE, "human"),
+    "C04 notified": ("Auto-Submitted: auto-notified", ALICE, "auto_reply"),
+    "C04 a word nobody knows": ("Auto-Submitted: auto-something", ALICE, "auto_reply"),
+    "C05 no, with a comment": ("Auto-Submitted: no (really)", ALICE, "human"),
+    "C05 no, in capitals": ("Auto-Submitted: NO", ALICE, "human"),
+    "C05 no, and then yes": ("Auto-Submitted: no\nAuto-Submitted: auto-replied", ALICE, "auto_reply"),
+    "C05 nothing": ("Auto-Submitted:", ALICE, "human"),
+    "C07 suppress all": ("X-Auto-Response-Suppress: All", ALICE, "auto_reply"),
+    "C07 suppress several": ("X-Auto-Response-Suppress: DR, RN, NRN, OOF, AutoReply", ALICE, "auto_reply"),
+    "C07 suppress in capitals": ("X-AUTO-RESPONSE-SUPPRESS: OOF;AUTOREPLY", ALICE, "auto_reply"),
+    "C07 suppress receipts": ("X-Auto-Response-Suppress: DR, RN, NRN", ALICE, "human"),
+    "C07 generated, written otherwise": ("X-Auto-Generated: yes", ALICE, "auto_reply"),
+    "old Exchange, precedence": ("X-Precedence: auto_reply", ALICE, "auto_reply"),
+    "a program for it": ("X-Mailer: Example Autoresponder 2.1", ALICE, "auto_reply"),
+    "a program for people": ("X-Mailer: Example Mail 2.1", ALICE, "human"),
+    "a job of cron": ("X-Cron-Env: <SHELL=/bin/sh>", ALICE, "auto_reply"),
+    "voice mail": ("X-CallingTelephoneNumber: 5550100\nX-VoiceMessageDuration: 12", ALICE, "auto_reply"),
+    "a fax": ("X-FaxNumberOfPages: 2", ALICE, "auto_reply"),
+    "old Notes": ("Subject: AUTO: Alice is out of the office (returning 01/02)", ALICE, "auto_reply"),
+    "a car": ("Subject: Auto: ich bin nicht im Büro, Abwesenheit", ALICE, "human"),
+    "in brackets": ("Subject: [Automatic reply] s", ALICE, "auto_reply"),
+    "in wide brackets": ("Subject: 【自動返信】s", ALICE, "auto_reply"),
+    "C08 answered three times": ("Subject: Automated Response: Re: Automated Response: Re: Automated Response: s", ALICE, "auto_reply"),
+    "a list with an archive": ("List-Archive: <https://l.x.example>", ALICE, "list"),
+    "a list of others": ("X-BeenThere: l@x.example", ALICE, "list"),
+    "a list that takes no posts": ("List-Post: NO\nList-Unsubscribe: <mailto:a@x.example>", ALICE, "bulk"),
+    "a mailing with feedback": ("Feedback-ID: 1:campaign:esp", ALICE, "bulk"),
+    "a person through Amazon SES": ("In-Reply-To: <1@example.com>\nFeedback-ID: ::1.eu-west-1.abc=:AmazonSES", ALICE, "human"),
+    "a notice through Amazon SES": ("Feedback-ID: ::1.eu-west-1.abc=:AmazonSES", ALICE, "bulk"),
+    "a ticket system, a person in it": ("X-RT-Loop-Prevention: desk.example", ALICE, "human"),
+    "a calendar's yes": ("Subject: Accepted: Talk\nContent-Type: text/calendar; method=REPLY", ALICE, "human"),
+    "a calendar's other time": ("Subject: New Time Proposed: Talk\nContent-Type: text/calendar; method=COUNTER", ALICE, "human"),
+    "a room's yes": ("Subject: Accepted: Talk\nAuto-Submitted: auto-replied\nContent-Type: text/calendar; method=REPLY", ALICE, "auto_reply"),
+    "C11 the listener's own field": ("X-Postroom-Delivery: dlv_0", ALICE, "loop"),
     "nobody": ("Subject: s", "", "auto_reply"),
     "a report in words": ("Subject: Undelivered Mail Returned to Sender", "", "report"),
     "a report by a daemon": ("From: MAILER-DAEMON@x.example\nSubject: Mail delivery failed", ALICE, "report"),
@@ -57,9 +100,187 @@ KINDS = {
 
 
 @pytest.mark.parametrize("case", KINDS)
-def test_a_machine_is_known_by_its_signs(case: str) -> None:
+def test_a_machine_is_known_by_its_signs(case: str, tmp_path: Path) -> None:
     fields, sender, kind = KINDS[case]
     first = "" if "From:" in fields else "From: a@customer.example\n"
-    parsed = read(f"{first}{fields}\n\nwords\n".replace("\n\n\n", "\n\n"), sender)
+    parsed = read(f"{first}{fields}\n\nwords\n".replace("\n\n\n", "\n\n"), sender, tmp_path)
     assert parsed.automation == kind
     assert bool(parsed.evidence) == (kind != "human")
+
+
+# One who writes so is no person: a subject in each language (the word is ours, or what a mail program puts there).
+SUBJECTS = {
+    "en": (
+        "Automatic reply",
+        "Automated response",
+        "Auto Response",
+        "Out of Office",
+        "Vacation response",
+        "OOO",
+    ),
+    "de": ("Automatische Antwort", "Abwesenheitsnotiz", "Abwesenheitsmeldung"),
+    "fr": ("Réponse automatique", "Message d'absence"),
+    "es": ("Respuesta automática", "Fuera de la oficina"),
+    "pt": ("Resposta automática", "Ausência temporária"),
+    "ca": ("Resposta automàtica",),
+    "it": ("Risposta automatica", "Fuori ufficio"),
+    "nl": ("Automatisch antwoord", "Afwezigheidsbericht"),
+    "sv": ("Autosvar", "Frånvaromeddelande"),
+    "da": ("Automatisk svar", "Fraværsbesked"),
+    "fi": ("Automaattinen vastaus", "Poissaoloilmoitus"),
+    "et": ("Automaatvastus",),
+    "pl": ("Automatyczna odpowiedź", "Odpowiedź automatyczna"),
+    "cs": ("Automatická odpověď",),
+    "sk": ("Automatická odpoveď",),
+    "hu": ("Automatikus válasz",),
+    "ro": ("Răspuns automat",),
+    "el": ("Αυτόματη απάντηση",),
+    "ru": ("Автоответ", "Автоматический ответ"),
+    "uk": ("Автоматична відповідь",),
+    "bg": ("Автоматичен отговор",),
+    "hr": ("Automatski odgovor",),
+    "sl": ("Samodejni odgovor",),
+    "lv": ("Automātiskā atbilde",),
+    "lt": ("Automatinis atsakymas",),
+    "tr": ("Otomatik yanıt",),
+    "id": ("Balasan otomatis",),
+    "vi": ("Trả lời tự động",),
+    "he": ("תשובה אוטומטית",),
+    "ar": ("رد تلقائي",),
+    "zh": ("自动答复", "自动回复", "自動回覆"),
+    "ja": ("自動返信", "自動応答"),
+    "ko": ("자동 회신", "자동 응답"),
+    "th": ("ตอบกลับอัตโนมัติ",),
+}
+
+
+@pytest.mark.parametrize("language", SUBJECTS)
+def test_a_machine_is_known_by_its_subject_in_every_language(language: str) -> None:
+    for words in SUBJECTS[language]:
+        for subject in (
+            f"{words}: Your report",
+            f"{words.upper()} : x",
+            f"{words}：x",
+            f"[{words}] x",
+        ):
+            parsed = read(f"From: a@customer.example\nSubject: {subject}\n\nwords\n")
+            assert (parsed.automation, parsed.evidence) == ("auto_reply", ("subject",)), subject
+        for subject in (f"Re: {words}: x", f"About {words}: x", f"{words}? That is the question"):
+            parsed = read(f"From: a@customer.example\nSubject: {subject}\n\nwords\n")
+            assert (parsed.automation, parsed.evidence) == ("human", ()), subject
+
+
+# What is said by machines only, and what an absent person may say herself.
+TEXTS = {
+    "en": ("This is an automated response. Your ticket is 17.", "I am out of the office until Monday."),
+    "de": ("Dies ist eine automatische Antwort.", "Ich bin derzeit nicht im Büro."),
+    "fr": ("Ceci est un message automatique.", "Je suis absent jusqu’au lundi."),
+    "es": ("Este es un mensaje automático.", "Estoy fuera de la oficina hasta el lunes."),
+    "pt": ("Esta é uma mensagem automática.", "Estou fora do escritório até segunda."),
+    "it": ("Questa è una risposta automatica.", "Sono fuori ufficio fino a lunedì."),
+    "nl": ("Dit is een automatisch bericht.", "Ik ben afwezig tot maandag."),
+    "sv": ("Detta är ett automatiskt svar.", "Jag är inte på kontoret."),
+    "da": ("Dette er et automatisk svar.", "Jeg er ikke på kontoret."),
+    "fi": ("Tämä on automaattinen vastaus.", "Olen lomalla maanantaihin."),
+    "pl": ("Ta wiadomość została wygenerowana automatycznie.", "Jestem na urlopie do poniedziałku."),
+    "cs": ("Toto je automatická odpověď.", "Jsem na dovolené."),
+    "sk": ("Toto je automatická odpoveď.", "Som na dovolenke."),
+    "hu": ("Ez egy automatikus üzenet.", "Szabadságon vagyok."),
+    "ro": ("Acesta este un mesaj automat.", "Sunt în concediu."),
+    "el": ("Αυτό είναι ένα αυτόματο μήνυμα.", "Απουσιάζω μέχρι τη Δευτέρα."),
+    "ru": ("Это автоматический ответ.", "Я в отпуске до понедельника."),
+    "uk": ("Це автоматична відповідь.", "Я у відпустці."),
+    "tr": ("Bu otomatik bir yanıttır.", "Yıllık izindeyim."),
+    "id": ("Ini adalah balasan otomatis.", "Saya sedang cuti."),
+    "vi": ("Đây là email tự động.", "Tôi đang đi vắng."),
+    "he": ("זוהי הודעה אוטומטית.", "אני לא במשרד."),
+    "ar": ("هذه رسالة تلقائية.", "أنا خارج المكتب."),
+    "zh": ("这是一封自动回复邮件。", "我正在休假。"),
+    "ja": ("このメールは自動送信されています。", "本日は不在にしております。"),
+    "ko": ("이 메일은 자동으로 발송되었습니다.", "현재 부재중입니다."),
+}  # fmt: skip
+ROBOT = "From: no-reply@desk.example"
+PERSON = "From: Alice <alice@customer.example>"
+ANSWER = "\nIn-Reply-To: <1@example.com>"
+
+
+def kind(head: str, text: str) -> tuple[str, tuple[str, ...]]:
+    parsed = read(f"{head}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n")
+    return parsed.automation, parsed.evidence
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_words_count_only_with_another_sign(language: str) -> None:
+    automatic, absent = TEXTS[language]
+    for words in (automatic, absent):
+        assert kind(PERSON, words) == ("human", ())
+        assert kind(ROBOT, words) == ("auto_reply", ("text", "robot-address"))
+        assert kind(f"{PERSON}\nRT-Ticket: 7", words) == ("auto_reply", ("text", "ticket-system"))
+    assert kind(f"{PERSON}{ANSWER}", automatic) == ("auto_reply", ("text", "no-quote"))
+    # She answers from her telephone, and says herself that she is away.
+    assert kind(f"{PERSON}{ANSWER}", absent) == ("human", ())
+    assert (
+        kind(f"{PERSON}{ANSWER}", f"{absent}\n\nOn Monday, Support wrote:\n> {automatic}")[0]
+        == "human"
+    )
+
+
+FORMS = {
+    "en": "Thank you for your email. I am currently out of the office with limited access to email.",
+    "de": "Vielen Dank für Ihre Nachricht. Ich bin derzeit nicht im Büro.",
+    "fr": "Merci pour votre message. Je suis absent du bureau.",
+    "es": "Gracias por su mensaje. Estoy de vacaciones.",
+    "ja": "お問い合わせありがとうございます。ただいま休暇中です。",
+}
+PEOPLE = {
+    "she will be away": (f"{PERSON}{ANSWER}", "I will be out of office next week. Can we talk on Friday?"),
+    "she says so later": (f"{PERSON}{ANSWER}", "Thanks, that works.\n\nI will be out of the office next week."),
+    "she thanks": (f"{PERSON}{ANSWER}", "Thank you for your email. Ten euros are fine."),
+    "she quotes": (f"{PERSON}{ANSWER}", f"{FORMS['en']}\n\nOn Monday, Support wrote:\n> Hello\n> there"),
+    "a mail that is no answer": (PERSON, FORMS["en"]),
+    "long after the beginning": (ROBOT, f"{'Facts. ' * 80}\nThis is an automated message."),
+    "a robot's address, other words": (ROBOT, "Can you send me the report?"),
+    "a subject about absence": (f"{PERSON}\nSubject: Out of office chairs", "Which ones?"),
+    "a long text": (ROBOT, f"I am out of the office. {'And then. ' * 300}"),
+    "C05 she says no": (f"{ROBOT}\nAuto-Submitted: no", "This is an automated response."),
+    "Robotham": ("From: robotham@customer.example", FORMS["en"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", FORMS)
+def test_thanks_absence_and_no_quotation_are_a_machines_form(language: str) -> None:
+    assert kind(f"{PERSON}{ANSWER}", FORMS[language]) == ("auto_reply", ("text", "no-quote"))
+
+
+@pytest.mark.parametrize("case", PEOPLE)
+def test_a_person_stays_one(case: str) -> None:
+    assert kind(*PEOPLE[case]) == ("human", ())
+
+
+def test_a_subject_that_says_absence_is_a_sign_for_the_text() -> None:
+    found = kind(f"{PERSON}\nSubject: On vacation until May", "I am on vacation. Call Bob.")
+    assert found == ("auto_reply", ("text", "away-subject"))
+
+
+ROBOTS = (
+    "no-reply", "noreply", "no_reply", "NoReply+17", "do-not-reply", "donotreply", "auto-reply", "autoresponder",
+    "mailer-daemon", "mailbot", "robot", "helpbot", "notifications", "alerts", "nicht-antworten", "nepasrepondre",
+    "no-responder", "naoresponda", "nonrispondere", "niet-beantwoorden", "svar-ej", "ei-vastausta",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("local", ROBOTS)
+def test_a_robots_address_is_a_sign_but_no_proof(local: str) -> None:
+    head = f"From: {local}@desk.example"
+    assert kind(head, "Dear Alice, your order has gone out.") == ("human", ())
+    assert kind(head, "This is an automated message.")[0] in {"auto_reply", "report"}
+
+
+@given(st.text(max_size=300), st.text(max_size=600))
+def test_evidence_is_made_of_our_own_words(subject: str, text: str) -> None:
+    line = " ".join(subject.split())
+    parsed = read(
+        f"From: no-reply@desk.example\nSubject: {line}\n\n{text}\n".encode("utf-8", "replace")
+    )
+    assert (parsed.automation == "human") == (not parsed.evidence)
+    assert set(parsed.evidence) <= {"text", "subject", "robot-address", "away-subject"}

@@ -14,6 +14,7 @@ from postroom.ops.chronicle import Chronicle, lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
+from postroom.ports.changes import ThreadFreed, ThreadHeld
 from postroom.ports.errors import (
     AlreadyRunning,
     RelayFault,
@@ -81,6 +82,17 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         {"level": "warning", "mailbox_id": "support", "reason": "wrong list", "by": "uid:1000"},
     ),
     "resume": (lambda said: said.mailbox_resumed("support", "uid:0"), {"by": "uid:0"}),
+    "a loop": (
+        lambda said: said.thread_held(
+            ThreadHeld("support", 1, 2, "velocity_domain", "desk.example", ("thread", "domain"), 3)
+        ),
+        {"level": "error", "thread_id": "thr_0000000000001", "event_id": "evt_0000000000002",
+         "reason": "velocity_domain", "peer_domain": "desk.example", "holds": "thread domain", "deliveries": 3},
+    ),
+    "its end": (
+        lambda said: said.thread_freed(ThreadFreed("support", 1, 2, "velocity_domain", "uid:0", 3)),
+        {"level": "info", "thread_id": "thr_0000000000001", "by": "uid:0", "deliveries": 3},
+    ),
     "relay": (
         lambda said: said.relay_faulted(
             "main", RelayFault(Stage.AUTH, "login of u@example.com refused", SmtpReply(535, "5.7.8", "", b""))

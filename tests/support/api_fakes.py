@@ -193,6 +193,10 @@ class FakeOutbox:
     async def resume(self, mailbox_id: str, actor: Actor, at: Instant) -> None:
         self.stored_mailboxes[mailbox_id] = MailboxRecord(mailbox_id, None, None, None, None)
 
+    async def resume_thread(self, number: int, actor: Actor, at: Instant) -> bool:
+        self.did.append(("resume_thread", number, actor.by))
+        return number == 3
+
     async def suppress(
         self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant
     ) -> SuppressionRecord:

@@ -167,6 +167,17 @@ THREAD = {
     "deliveries": [{**DELIVERY, "created_at": AT}],
     "events": [REPLY],
     "whole": True,
+    "held": True,
+    "held_at": AT,
+    "holds": [
+        {
+            "scope": "address",
+            "name": "robot@desk.example",
+            "evidence": "velocity_address",
+            "event_id": "evt_2",
+            "held_at": AT,
+        }
+    ],
 }
 DEAD = {
     "items": [DELIVERY],
@@ -244,6 +255,9 @@ def teach(daemon: FakeDaemon) -> None:
     daemon.on("POST /v1/leases/lse_1/complete", COMPLETED)
     daemon.on("POST /v1/events/evt_1/retry", {"id": "evt_1", "consumer": "default"})
     daemon.on("GET /v1/threads/thr_1", THREAD)
+    daemon.on(
+        "POST /v1/threads/thr_1/resume", {**THREAD, "held": False, "held_at": None, "holds": []}
+    )
 
 
 def _cancelled(number: int, word: str) -> dict[str, Any]:

@@ -55,6 +55,18 @@ def render_thread(record: ThreadRecord, log_id: str) -> shapes.ThreadWritten:
         deliveries=[render_delivery(one) for one in record.deliveries],
         events=[render_event(one, log_id) for one in record.events],
         whole=record.is_whole,
+        held=bool(record.holds),
+        held_at=format_instant(record.holds[0].held_at) if record.holds else None,
+        holds=[
+            shapes.Hold(
+                scope=one.scope,
+                name=one.name,
+                evidence=one.evidence,
+                event_id=encode_id(Kind.EVENT, one.event_seq),
+                held_at=format_instant(one.held_at),
+            )
+            for one in record.holds
+        ],
     )
 
 

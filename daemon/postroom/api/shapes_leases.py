@@ -4,6 +4,7 @@ from msgspec import UNSET, UnsetType
 
 from postroom.api.requests import EventId, LeaseId, Moment, ThreadId
 from postroom.api.shapes import Answered, Delivery, Event, Job
+from postroom.core.velocity import HoldScope
 
 
 class LeasedThread(Answered, frozen=True):
@@ -133,8 +134,21 @@ class DeadLettersWritten(Answered, frozen=True):
     next_events_cursor: str | None
 
 
+class Hold(Answered, frozen=True):
+    """What a loop holds: the thread, or all that goes to an address or a domain (`name`), and the event that showed it."""
+
+    scope: HoldScope
+    name: str | None
+    evidence: str
+    event_id: EventId
+    held_at: Moment
+
+
 class Thread(Answered, frozen=True):
-    """A conversation: our latest deliveries in it, and of what happened. `whole`: there are no earlier ones."""
+    """A conversation: our latest deliveries in it, and of what happened. `whole`: there are no earlier ones.
+
+    `held`: a loop holds it, or deliveries in it, since `held_at`; `holds` says what and why.
+    """
 
     id: ThreadId
     version: int
@@ -145,6 +159,9 @@ class Thread(Answered, frozen=True):
     deliveries: list[Delivery]
     events: list[Event]
     whole: bool
+    held: bool
+    held_at: Moment | None
+    holds: list[Hold]
 
 
 class ThreadWritten(Answered, frozen=True):
@@ -159,3 +176,6 @@ class ThreadWritten(Answered, frozen=True):
     deliveries: list[Delivery]
     events: list[dict[str, object]]
     whole: bool
+    held: bool
+    held_at: Moment | None
+    holds: list[Hold]

@@ -190,14 +190,20 @@ def retry(desk: Desk, event_id: str, consumer: str) -> int:
 @click.option(
     "--limit", default=100, type=click.IntRange(1, 500), metavar="N", help="The latest N (100)."
 )
+@click.option("--resume", is_flag=True, help="Free what a loop holds in it.")
 @at_desk()
-def thread(desk: Desk, thread_id: str, limit: int) -> int:
+def thread(desk: Desk, thread_id: str, limit: int, *, resume: bool) -> int:
     """Show a conversation: what was sent, what came, in order."""
-    found = desk.client.thread(thread_id, limit=limit)
+    client = desk.client
+    found = client.resume_thread(thread_id) if resume else client.thread(thread_id, limit=limit)
     if desk.is_json:
         emit(found)
         return Exit.OK
-    facts({name: value for name, value in found.items() if name not in {"deliveries", "events"}})
+    facts({name: value for name, value in found.items() if name not in _APART})
+    if found["holds"]:
+        data("")
+        table(found["holds"], _HOLDS)
+        data(f"A person's mail in it frees it, and so does: postroom thread {found['id']} --resume")
     rows = [_sent(one) for one in found["deliveries"]] + [_came(one) for one in found["events"]]
     if rows:
         data("")
@@ -205,6 +211,14 @@ def thread(desk: Desk, thread_id: str, limit: int) -> int:
     return Exit.OK
 
 
+_APART: Final = frozenset({"deliveries", "events", "holds"})
+_HOLDS: Final = (
+    column("HELD", "scope"),
+    column("NAME", "name"),
+    column("WHY", "evidence"),
+    column("SHOWN BY", "event_id"),
+    Column("SINCE", lambda row: short(row["held_at"])),
+)
 _STORY: Final = (
     Column("AT", lambda row: short(row["at"])),
     column("WHAT", "what"),

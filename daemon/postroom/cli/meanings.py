@@ -25,7 +25,7 @@ GATES: Final[Mapping[str, Waiting]] = {
     ),
     "hold": Waiting(
         "it is held, or a person paused its mailbox",
-        "`postroom mailboxes resume`, or bring the mailbox back.",
+        "`postroom mailboxes resume`, or bring the mailbox back; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
     ),
     "mailbox_pace": Waiting(
         "the mailbox has used up its `per_second` or `per_minute`, or the part of it that is not for high",
@@ -103,7 +103,7 @@ def meaning_of(reason_code: object) -> Explanation | None:
 
 def tell_reasons(rows: Iterable[Json]) -> None:
     """Say what the reasons in a table mean and what to do about each, once."""
-    codes = dict.fromkeys(str(row.get("reason_code")) for row in rows)
+    codes = dict.fromkeys(str(row.get("reason_code")).partition(" ")[0] for row in rows)
     known = {code: _MEANINGS[code] for code in codes if code in _MEANINGS}
     width = max(map(len, known), default=0)
     for code, meaning in known.items():

@@ -108,6 +108,10 @@ class Conversing(Calling):
         """A conversation: its latest deliveries and events."""
         return self._get(f"/v1/threads/{part(thread_id)}", more)
 
+    def resume_thread(self, thread_id: str) -> Json:
+        """Free a conversation that a loop holds, and whatever else holds deliveries in it; the conversation as it stands."""
+        return self._post(f"/v1/threads/{part(thread_id)}/resume", {})
+
     def event_raw(self, event_id: str) -> bytes:
         """The received message behind an event, to the byte."""
         return self._wire.call(Call("GET", f"/v1/events/{part(event_id)}/raw")).body

@@ -40,6 +40,7 @@ class HoldReason(StrEnum):
     MAILBOX_REMOVED = "mailbox_removed"
     RESTORED = "restored"
     UNREADABLE = "unreadable"
+    LOOP = "loop"
 
 
 SUSPECT_CRASHES: Final = 2  # found under way before its mark so often in a row: tried alone

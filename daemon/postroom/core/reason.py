@@ -48,6 +48,7 @@ class ReasonCode(StrEnum):
     SENDER_UNAUTHENTICATED = "sender.unauthenticated"
     MAILBOX_PAUSED = "mailbox_paused"
     MAILBOX_REMOVED = "mailbox_removed"
+    LOOP = "loop"
     QUOTA_DAILY = "quota.daily"
     RATE_LIMITED = "rate.limited"
     AUTH_FAILED = "auth_failed"
@@ -191,6 +192,10 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.MAILBOX_REMOVED: Explanation(
         "The mailbox is not in the settings any more.", "Bring it back, or cancel the deliveries."
+    ),
+    _R.LOOP: Explanation(
+        "Machines answer each other there: what goes to that conversation, or to that peer, is held.",
+        "`postroom thread ID` shows the loop. A person's mail in it frees it, and so does `postroom thread ID --resume`.",
     ),
     _R.QUOTA_DAILY: Explanation(
         "The provider's daily limit for this mailbox is used up; the mailbox waits and probes.",

@@ -9,6 +9,7 @@ from postroom.core.job import Copies
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import Stage
+from postroom.core.velocity import HoldScope
 
 
 T = TypeVar("T")
@@ -109,10 +110,21 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldRecord:
+    """What a loop holds: by which event it was found, and how. `name` is the address or domain, None for the thread."""
+
+    scope: HoldScope
+    name: str | None
+    evidence: str
+    event_seq: int
+    held_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadRecord:
     """A conversation: the latest of our deliveries in it, and of what happened in it.
 
-    `is_whole`: there are no earlier ones.
+    `is_whole`: there are no earlier ones. `holds` is what holds it, or deliveries in it.
     """
 
     number: int
@@ -124,6 +136,7 @@ class ThreadRecord:
     deliveries: tuple[DeliveryRecord, ...]
     events: tuple[EventRecord, ...]
     is_whole: bool
+    holds: tuple[HoldRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

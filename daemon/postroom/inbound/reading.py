@@ -24,6 +24,7 @@ from postroom.core.inmail import (
 from postroom.core.message import DELIVERY_HEADER
 from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import NULL_REVERSE_PATH, Signs, judge
+from postroom.inbound.awaytext import look_again
 from postroom.inbound.bodytext import read_body
 from postroom.inbound.clean import clean_line, clean_token
 from postroom.inbound.dates import read_date
@@ -85,13 +86,15 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         is_forwarding=forwards_something(mail.subject),
         is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
     )
+    mail = replace(mail, new_text=new.text, removed=new.removed)
+    automation, evidence = look_again(mail, parts.head)
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
         text=text,
         text_file=text_file,
-        new_text=new.text,
-        removed=new.removed,
+        automation=automation,
+        evidence=evidence,
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),

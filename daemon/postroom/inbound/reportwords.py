@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.inbound.replywords import AWAY, AWAY_PREFIX, BOUNCED, REPORTS, STILL_TRIED
+from postroom.inbound.awaywords import ABSENT, AWAY, AWAY_PREFIX
+from postroom.inbound.replywords import BOUNCED, REPORTS, STILL_TRIED
 from postroom.inbound.reportforms import FORMS, RETURNED, SENDER, Form, Said
 
 
@@ -34,6 +35,7 @@ _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
 _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _AWAY: Final = re.compile(rf"{AWAY}|(?:{AWAY_PREFIX})\s?[:\uff1a]", re.IGNORECASE)
+_ABSENT: Final = re.compile(ABSENT, re.IGNORECASE)
 _REPORTED: Final = re.compile(REPORTS, re.IGNORECASE)
 _AWAY_ACTION: Final = "auto-replied"
 # Those that there are (RFC 5321, 4954, 7504 and what is registered): a server's own inventions say nothing.
@@ -94,7 +96,7 @@ def is_general(status: str | None) -> bool:
 def is_worded(subject: str, body: str) -> bool:
     """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
     is_told = _REPORTED.search(body) or _PAIR.search(body)
-    return is_told is not None and not _AWAY.search(f"{subject}\n{body}")
+    return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(body)
 
 
 def find_action(subject: str, body: str) -> str | None:

@@ -16,6 +16,7 @@ from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
 from postroom.ports.arriving import Arrival, Published
+from postroom.ports.changes import ThreadFreed, ThreadHeld
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -187,6 +188,31 @@ class Chronicle:
     def client_refused(self, client_ip: str, reason: str) -> None:
         """A client of the listener was sent away, or its mail was refused."""
         self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
+
+    def thread_held(self, held: ThreadHeld) -> None:
+        """Machines answer each other: what goes there is held."""
+        self._say(
+            LogEvent.THREAD_HELD,
+            mailbox_id=held.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, held.thread_number),
+            event_id=encode_id(Kind.EVENT, held.event),
+            reason=held.evidence,
+            peer_domain=held.peer_domain or None,
+            holds=" ".join(held.scopes),
+            deliveries=held.deliveries,
+        )
+
+    def thread_freed(self, freed: ThreadFreed) -> None:
+        """A person wrote there, or set it free."""
+        self._say(
+            LogEvent.THREAD_FREED,
+            mailbox_id=freed.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, freed.thread_number),
+            event_id=encode_id(Kind.EVENT, freed.event),
+            reason=freed.evidence,
+            by=freed.by,
+            deliveries=freed.deliveries,
+        )
 
     def library_warned(self, record: logging.LogRecord) -> None:
         """A library logged a warning or worse."""

@@ -89,6 +89,8 @@ class LogEvent(StrEnum):
     MAIL_DOUBLED = "mail.doubled"
     MAIL_SET_ASIDE = "mail.set_aside"
     CLIENT_REFUSED = "client.refused"
+    THREAD_HELD = "thread.held"
+    THREAD_FREED = "thread.freed"
 
 
 _ABOUT: Final = (
@@ -201,6 +203,16 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
     LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
     LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
+    LogEvent.THREAD_HELD: (
+        "mailbox_id",
+        "thread_id",
+        "event_id",
+        "reason",
+        "peer_domain",
+        "holds",
+        "deliveries",
+    ),
+    LogEvent.THREAD_FREED: ("mailbox_id", "thread_id", "event_id", "reason", "by", "deliveries"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
@@ -222,6 +234,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
     LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
+    LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,

@@ -101,6 +101,31 @@ class MailReceived:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadHeld:
+    """A loop was found by this event; what is held for it (`scopes`), and how many deliveries waited there."""
+
+    mailbox_id: str
+    thread_number: int
+    event: int
+    evidence: str
+    peer_domain: str
+    scopes: tuple[str, ...]
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFreed:
+    """The hold for the loop found by this event has ended; `by` as in a history row."""
+
+    mailbox_id: str
+    thread_number: int
+    event: int
+    evidence: str
+    by: str
+    deliveries: int
+
+
 Change = (
     RowsWaiting
     | RowsGone
@@ -112,6 +137,8 @@ Change = (
     | ThreadWaits
     | LeaseTimed
     | MailReceived
+    | ThreadHeld
+    | ThreadFreed
 )
 
 

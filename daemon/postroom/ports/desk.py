@@ -235,6 +235,10 @@ class Admin(Protocol):
         """End the pause, and close the breaker of the mailbox: the operator says that all is well."""
         ...
 
+    async def resume_thread(self, number: int, actor: Actor, at: Instant) -> bool:
+        """End what a loop holds in a thread; whether there is such a thread."""
+        ...
+
     async def suppress(
         self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant
     ) -> SuppressionRecord:

@@ -13,7 +13,13 @@ from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
 from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
-from postroom.ports.changes import Change, MailboxPaused, RecipientSuppressed
+from postroom.ports.changes import (
+    Change,
+    MailboxPaused,
+    RecipientSuppressed,
+    ThreadFreed,
+    ThreadHeld,
+)
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 from postroom.ports.outbox import Intake
@@ -74,13 +80,17 @@ class LoopAccount:
         self._chronicle.store_refused(error)
 
     def committed(self, changes: Sequence[Change]) -> None:
-        """Tell what people did to mailboxes, and whom reports ended (ports.changes.Observer)."""
+        """Tell what people did to mailboxes, of loops, and whom reports ended (ports.changes.Observer)."""
         for change in changes:
             match change:
-                case MailboxPaused(mailbox_id=mailbox_id, reason=reason, by=by, is_paused=True):
-                    self._chronicle.mailbox_paused(mailbox_id, reason, by)
-                case MailboxPaused(mailbox_id=mailbox_id, by=by):
-                    self._chronicle.mailbox_resumed(mailbox_id, by)
+                case MailboxPaused(is_paused=True):
+                    self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
+                case MailboxPaused():
+                    self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
+                case ThreadHeld():
+                    self._chronicle.thread_held(change)
+                case ThreadFreed():
+                    self._chronicle.thread_freed(change)
                 case RecipientSuppressed():
                     self._decisions.recipient_suppressed(change)
                 case _:

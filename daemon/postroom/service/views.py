@@ -9,7 +9,8 @@ from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
 from postroom.core.condition import Standing
-from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
+from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
@@ -78,7 +79,7 @@ class LoopView:
         if not findings:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
-        gates = tuple(_report(finding, standing) for finding in findings)
+        gates = tuple(_report(finding, standing, delivery) for finding in findings)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
@@ -186,8 +187,16 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
     )
 
 
-def _report(finding: Finding, standing: Standing | None) -> GateReport:
-    """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway."""
+def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecord) -> GateReport:
+    """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway.
+
+    `hold` says why the delivery is held, and a loop also where it was found.
+    """
+    if finding.gate == "hold" and delivery.hold_reason is not None:
+        thread = encode_id(Kind.THREAD, delivery.thread_number)
+        where = f" in {thread}" if delivery.hold_reason is HoldReason.LOOP else ""
+        value = f"held: {delivery.hold_reason}{where}"
+        return GateReport(finding.gate, GateVerdict.BLOCKED, value, finding.threshold, None)
     if finding.gate == "precondition" and finding.is_passed and standing is not None:
         is_open = standing.is_true and standing.pending_since is None
         verdict = GateVerdict.PASSED if is_open else GateVerdict.BLOCKED

@@ -14,6 +14,7 @@ from postroom.ports.arriving import RawFile
 
 
 _MESSAGE: Final = "message/rfc822"
+_AFTERWARDS: Final = 100  # as many of its deliveries and events are shown as GET shows unasked
 
 
 async def get_thread(call: Call[ThreadQuery, None]) -> Result:
@@ -23,6 +24,19 @@ async def get_thread(call: Call[ThreadQuery, None]) -> Result:
     found = (
         None if number is None else await parts.conversations.find_thread(number, call.query.limit)
     )
+    if found is None:
+        return NOT_FOUND
+    log_id, _, _ = await parts.reader.event_span()
+    return Answer(render_thread(found, log_id))
+
+
+async def resume_thread(call: Call[Asked, Asked]) -> Result:
+    """End what a loop holds in a conversation."""
+    number = decode_id(Kind.THREAD, call.id)
+    parts = call.parts
+    if number is None or not await parts.admin.resume_thread(number, call.actor, parts.clock.now()):
+        return NOT_FOUND
+    found = await parts.conversations.find_thread(number, _AFTERWARDS)
     if found is None:
         return NOT_FOUND
     log_id, _, _ = await parts.reader.event_span()
@@ -55,5 +69,13 @@ ROUTES: Final = (
     ),
     Route(
         "GET", "/threads/{id}", get_thread, "Read a conversation", {200: Thread}, (), ThreadQuery
+    ),
+    Route(
+        "POST",
+        "/threads/{id}/resume",
+        resume_thread,
+        "Free a conversation that a loop holds",
+        {200: Thread},
+        body=Asked,
     ),
 )

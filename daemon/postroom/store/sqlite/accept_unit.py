@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from postroom.core.body import FileSegment
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.job import OnDuplicate
 from postroom.core.reason import ReasonCode
 from postroom.ports.accepting import (
@@ -38,12 +38,14 @@ from postroom.store.sqlite.accept_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.bodies import pack
 from postroom.store.sqlite.conditions import condition_column
 from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.holds import Place, is_any, is_held
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
 
 _PENDING: Final = DeliveryState.PENDING
 _FAILED: Final = DeliveryState.FAILED
+_HELD: Final = DeliveryState.HELD
 
 _HAS_THREAD: Final = "SELECT 1 FROM thread WHERE number = ? AND mailbox_id = ?"
 FIND_THREAD: Final = """
@@ -67,8 +69,8 @@ _REOPEN: Final = "UPDATE job SET settled_status = NULL, settled_at = NULL WHERE 
 _DELIVERY: Final = """
     INSERT INTO delivery (number, job, mailbox_id, lane, recipient, recipient_key, domain, state, reason_code, due_at,
                           not_after, thread, message_id, head, has_attachments, created_at, settled_by, settled_at,
-                          envelope_from, if_json)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+                          envelope_from, if_json, hold_reason)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _HISTORY: Final = """
     INSERT INTO history (delivery, after, at, reason_code, by) VALUES (?, ?, ?, ?, ?)"""
 _SUPPRESSED: Final = """
@@ -111,7 +113,7 @@ def _merge(conn: sqlite3.Connection, new: NewJob, known: sqlite3.Row) -> UnitRes
     job: int = known["job"]
     written, told = _write_deliveries(conn, new, job, added)
     add_recipients(conn, new, job, tuple(one.recipient_key for one in added))
-    if any(one.state is _PENDING for one in written):
+    if any(one.state is not _FAILED for one in written):
         conn.execute(_REOPEN, (job,))
     accepted = Accepted(job, written, len(new.deliveries) - len(added))
     return UnitResult(accepted, (*_changes(new, job, written), *told))
@@ -165,10 +167,9 @@ def _write_deliveries(
     conn: sqlite3.Connection, new: NewJob, job: int, deliveries: tuple[NewDelivery, ...]
 ) -> tuple[tuple[AcceptedDelivery, ...], tuple[Change, ...]]:
     threads: dict[int, int] = {}
+    has_holds = is_any(conn, new.job.mailbox_id)
     written = tuple(
-        AcceptedDelivery(
-            one.number, *_first_state(conn, new, one), _thread(conn, new, one, threads)
-        )
+        _accepted(conn, new, one, _thread(conn, new, one, threads), has_holds=has_holds)
         for one in deliveries
     )
     pairs = list(zip(deliveries, written, strict=True))
@@ -184,12 +185,16 @@ def _write_deliveries(
     return written, told
 
 
-def _first_state(
-    conn: sqlite3.Connection, new: NewJob, one: NewDelivery
-) -> tuple[DeliveryState, ReasonCode | None]:
-    if conn.execute(_SUPPRESSED, (one.recipient_key, new.job.mailbox_id)).fetchone():
-        return _FAILED, ReasonCode.RECIPIENT_SUPPRESSED
-    return _PENDING, None
+def _accepted(
+    conn: sqlite3.Connection, new: NewJob, one: NewDelivery, thread: int, *, has_holds: bool
+) -> AcceptedDelivery:
+    """The state in which a delivery begins."""
+    mailbox_id = new.job.mailbox_id
+    if conn.execute(_SUPPRESSED, (one.recipient_key, mailbox_id)).fetchone():
+        return AcceptedDelivery(one.number, _FAILED, ReasonCode.RECIPIENT_SUPPRESSED, thread)
+    if has_holds and is_held(conn, Place(mailbox_id, thread, one.recipient_key, one.domain)):
+        return AcceptedDelivery(one.number, _HELD, ReasonCode.LOOP, thread)
+    return AcceptedDelivery(one.number, _PENDING, None, thread)
 
 
 def _thread(conn: sqlite3.Connection, new: NewJob, one: NewDelivery, made: dict[int, int]) -> int:
@@ -210,7 +215,7 @@ def _thread(conn: sqlite3.Connection, new: NewJob, one: NewDelivery, made: dict[
 
 
 def _row(new: NewJob, job: int, one: NewDelivery, made: AcceptedDelivery) -> tuple[object, ...]:
-    is_over = made.state is not _PENDING
+    is_over = made.state is _FAILED
     return (
         *(one.number, job, new.job.mailbox_id, new.job.lane, one.recipient, one.recipient_key),
         *(one.domain, made.state, made.reason_code, None if is_over else new.due_at),
@@ -218,6 +223,7 @@ def _row(new: NewJob, job: int, one: NewDelivery, made: AcceptedDelivery) -> tup
         *(bool(new.job.attachments), new.at),
         *(("accept", new.at) if is_over else (None, None)),
         *(one.envelope_from, condition_column(new.job.condition)),
+        HoldReason.LOOP if made.state is _HELD else None,
     )
 
 
@@ -229,7 +235,10 @@ def _changes(new: NewJob, job: int, written: tuple[AcceptedDelivery, ...]) -> tu
     changes += (RowsWaiting(mailbox_id, lane, new.due_at, domain) for domain in domains)
     if waiting:
         changes.append(StateMoved(mailbox_id, lane, None, _PENDING, None, len(waiting)))
-    failed = len(written) - len(waiting)
+    held = sum(one.state is _HELD for one in written)
+    if held:
+        changes.append(StateMoved(mailbox_id, lane, None, _HELD, ReasonCode.LOOP, held))
+    failed = len(written) - len(waiting) - held
     if failed:
         reason = ReasonCode.RECIPIENT_SUPPRESSED
         changes += (StateMoved(mailbox_id, lane, None, _FAILED, reason, failed), JobChanged(job))

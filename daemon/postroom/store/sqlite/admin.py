@@ -31,6 +31,7 @@ from postroom.store.sqlite.admin_mailbox import (
     Unsuppressing,
 )
 from postroom.store.sqlite.admin_retry import InBulk, Resolving, Retrying
+from postroom.store.sqlite.admin_thread import ResumingThread
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reads_deliveries import find_candidates
 from postroom.store.sqlite.staged import Staging
@@ -132,6 +133,10 @@ class SqliteAdmin:
     async def resume(self, mailbox_id: str, actor: Actor, at: Instant) -> None:
         """End the pause, and close the breaker of the mailbox."""
         await self._control(Resuming(mailbox_id, actor))
+
+    async def resume_thread(self, number: int, actor: Actor, at: Instant) -> bool:
+        """End what a loop holds in a thread; whether there is such a thread."""
+        return await self._control(ResumingThread(number, actor, at))
 
     async def suppress(
         self, mailbox_id: str | None, address: str, reason: str, actor: Actor, at: Instant

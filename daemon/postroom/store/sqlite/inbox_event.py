@@ -40,6 +40,7 @@ class Shown:
     refusal: "Refusal | None"
     same_as: int | None
     is_first_time: bool
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def event_data(prepared: Prepared, shown: Shown) -> str:
         "envelope": _envelope(publication),
         "message": msgspec.Raw(prepared.message),
         "authentication": {**prepared.authentication, "signals": signals},
-        "automation": {"kind": shown.kind, "evidence": mail.evidence},
+        "automation": {"kind": shown.kind, "evidence": [*shown.found, *mail.evidence]},
         "delivery_report": None if shown.told is None else _report(shown.told, mail),
         "raw_ref": f"/v1/events/{encode_id(Kind.EVENT, shown.seq)}/raw",
     }

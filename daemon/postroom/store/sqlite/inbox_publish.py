@@ -22,10 +22,12 @@ from postroom.core.inmail import AutomationKind, Report
 from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.core.refusal import RefusedBy
 from postroom.ports.arriving import Doubled, Published, PublishResult
-from postroom.ports.changes import EventPublished, RecipientSuppressed
+from postroom.ports.changes import Change, EventPublished
+from postroom.store.sqlite.holds import hold
 from postroom.store.sqlite.inbox_copies import find_copies, note_copy, widen
 from postroom.store.sqlite.inbox_event import Prepared, Refusal, Shown, event_data
 from postroom.store.sqlite.inbox_known import is_first_time, note_sender
+from postroom.store.sqlite.inbox_loops import free_for, held_picture, listen
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
 from postroom.store.sqlite.inbox_own import add_ref, find_sent_as
 from postroom.store.sqlite.inbox_receive import close_received
@@ -34,11 +36,13 @@ from postroom.store.sqlite.inbox_suppress import suppress_told
 from postroom.store.sqlite.log import NewEvent, append, next_seq, thread_picture
 from postroom.store.sqlite.staged import name_attachment
 from postroom.store.sqlite.unit import UnitResult
+from postroom.store.sqlite.velocity import Loop
 
 
 _NOWHERE: Final = Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
+_OWN_ID: Final = "own-message-id"
 _NEW_THREAD: Final = "INSERT INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
 _THREAD: Final = """
     SELECT number, version, conversation_key, metadata FROM thread WHERE number = ?"""
@@ -86,12 +90,20 @@ class Publishing:
             widen(conn, self.prepared.publication, seq)
             return UnitResult(Doubled(seq))
         self._name_files(conn)
-        told, suppressed = self._write(conn, parts, next(iter(copies.values()), None))
+        loop = None if copies else self._find_loop(conn, parts[0])
+        if loop is not None:
+            parts = [_looped(part, loop) for part in parts]
+        told, others = self._write(conn, parts, next(iter(copies.values()), None))
         if not copies:
             self._remember(conn, parts[0].kind, told[0].thread_number)
         first, sign = told[0], parts[0].target.sign
         published = Published(first.seq, first.thread_number, first.type, sign)
-        return UnitResult(published, (*told, *suppressed))
+        held = () if loop is None else hold(conn, loop)
+        return UnitResult(published, (*told, *others, *held))
+
+    def _find_loop(self, conn: sqlite3.Connection, part: "_Part") -> Loop | None:
+        thread = self.thread if part.target.thread is None else part.target.thread
+        return listen(conn, self.prepared.publication, thread, part.kind, next_seq(conn))
 
     def _refuse(
         self, conn: sqlite3.Connection, part: "_Part", copies: dict[int, int]
@@ -141,7 +153,8 @@ class Publishing:
         if not targets and own:
             targets = [Target(own[0].thread, MatchedBy.REFERENCES, Confidence.STRONG, own[0])]
         targets = targets or [find_by_signs(conn, one)]
-        return [_Part(target, kind, None) for target in targets]
+        found = (_OWN_ID,) if own else ()
+        return [_Part(target, kind, None, found) for target in targets]
 
     def _report_parts(
         self, conn: sqlite3.Connection, report: Report, proven: tuple[Target, ...]
@@ -157,19 +170,22 @@ class Publishing:
 
     def _write(
         self, conn: sqlite3.Connection, parts: list["_Part"], same_as: int | None
-    ) -> tuple[tuple[EventPublished, ...], tuple[RecipientSuppressed, ...]]:
-        written: list[EventPublished] = []
+    ) -> tuple[tuple[EventPublished, ...], tuple[Change, ...]]:
+        """The events, and what else changed with them."""
         one = self.prepared.publication
-        suppressed: list[RecipientSuppressed] = []
+        written: list[EventPublished] = []
+        others: list[Change] = []
         is_first = self._is_first_time(conn)
         for part in parts:
+            thread = self.thread if part.target.thread is None else part.target.thread
+            others += free_for(conn, one, thread, part.kind)
             event = self._write_one(conn, part, same_as=same_as, is_first_time=is_first)
             if part.told is not None:
-                suppressed += suppress_told(conn, one.mailbox_id, part.told, event.seq, one.at)
+                others += suppress_told(conn, one.mailbox_id, part.told, event.seq, one.at)
             written.append(event)
             if part.told is None and same_as is None:
                 same_as = event.seq
-        return tuple(written), tuple(suppressed)
+        return tuple(written), tuple(others)
 
     def _write_one(
         self,
@@ -185,14 +201,18 @@ class Publishing:
         shown = Shown(
             seq=next_seq(conn),
             thread=thread_picture(
-                *tuple(thread), matched_by=part.target.sign, confidence=part.target.confidence
-            ),
+                *tuple(thread),
+                matched_by=part.target.sign,
+                confidence=part.target.confidence,
+            )
+            | held_picture(conn, one, thread["number"], part.loop),
             target=part.target,
             kind=part.kind,
             told=part.told,
             refusal=refusal,
             same_as=same_as,
             is_first_time=is_first_time,
+            found=part.found,
         )
         event = NewEvent(
             type=part.type,
@@ -255,14 +275,24 @@ class Publishing:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One event of a mail: where it goes, who wrote it, what it says of a delivery if it is a report."""
+    """One event of a mail: where it goes, who wrote it, what it says of a delivery.
+
+    `found` is evidence that only the store has; `loop` is the one that the mail makes.
+    """
 
     target: Target
     kind: AutomationKind
     told: Told | None
+    found: tuple[str, ...] = ()
+    loop: Loop | None = None
 
     @property
     def type(self) -> EventType:
         if self.told is not None and self.told.fact is not None:
             return self.told.fact.type
         return type_of_mail(self.kind, is_known=self.target.thread is not None)
+
+
+def _looped(part: _Part, loop: Loop) -> _Part:
+    found = (loop.evidence, *part.found)
+    return replace(part, kind=AutomationKind.LOOP, found=found, loop=loop)

@@ -13,6 +13,7 @@ from postroom.ports.changes import Change, RowsWaiting
 from postroom.ports.looping import MarkStopped, Start, Started
 from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
+from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
 from postroom.store.sqlite.transition import Step, record
 from postroom.store.sqlite.unit import UnitResult
@@ -28,7 +29,8 @@ _S = DeliveryState
 _FIND: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.recipient, d.message_id, d.head,
            d.claim, d.date_at, d.not_after, d.attempts, d.series_attempts, d.series_started_at, d.deferrals,
-           d.crashes, d.doubts, d.thread, d.if_json, d.envelope_from, j.trace_id, b.content, b.segments, b.size_bytes,
+           d.crashes, d.doubts, d.thread, d.if_json, d.envelope_from, d.recipient_key, j.trace_id, b.content, b.segments,
+           b.size_bytes,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
@@ -43,7 +45,7 @@ _SET_ASIDE: Final = """
 
 _FIND_STARTED: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.claim, d.marked_at, d.not_after,
-           d.reason_code, d.doubts, d.thread, d.if_json, m.paused_at,
+           d.reason_code, d.doubts, d.thread, d.if_json, d.recipient_key, m.paused_at,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
@@ -73,6 +75,8 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkSt
         return UnitResult(None)
     before = DeliveryState(row["state"])
     stopped = _judge(row, given.at) or _judge_condition(conn, row)
+    if stopped is None and _is_held(conn, row):
+        return UnitResult(None, put_aside(conn, given.number, before, given.at, BY))
     if stopped is not None and stopped.state in WAITING:
         return UnitResult(stopped, _come_back(conn, row, given.at))
     if stopped is not None:
@@ -103,6 +107,9 @@ def mark(
         reason = row["reason_code"] and ReasonCode(row["reason_code"])
         return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
     stopped = _judge(row, at) or _judge_condition(conn, row) or _judge_pause(row)
+    if _is_held(conn, row) and (stopped is None or stopped.state in WAITING):
+        stopped = MarkStopped(_S.HELD, ReasonCode.LOOP)
+        return UnitResult(stopped, put_aside(conn, number, _S.SENDING, at, BY))
     if stopped is not None:
         return UnitResult(stopped, _stop(conn, row, _S.SENDING, stopped, at))
     conn.execute(_MARK, (at, number))
@@ -181,6 +188,12 @@ def _judge_condition(conn: sqlite3.Connection, row: sqlite3.Row) -> MarkStopped 
     if standing.pending_since is not None:
         return MarkStopped(_S.PENDING, ReasonCode.INBOUND_PENDING, standing.pending_since)
     return None
+
+
+def _is_held(conn: sqlite3.Connection, row: sqlite3.Row) -> bool:
+    """Whether a loop was found where it goes to."""
+    place = Place(row["mailbox_id"], row["thread"], row["recipient_key"], row["domain"])
+    return is_held(conn, place)
 
 
 def _judge_pause(row: sqlite3.Row) -> MarkStopped | None:

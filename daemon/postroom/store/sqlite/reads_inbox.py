@@ -6,9 +6,11 @@ from typing import Final
 import msgspec
 
 from postroom.core.instant import Instant
-from postroom.core.record import ThreadRecord
+from postroom.core.record import HoldRecord, ThreadRecord
+from postroom.core.velocity import HoldScope
 from postroom.ports.arriving import RawFile
 from postroom.store.sqlite import rows
+from postroom.store.sqlite.holds import find_holds
 
 
 _RAW: Final = """
@@ -54,4 +56,16 @@ def find_thread(conn: sqlite3.Connection, number: int, limit: int) -> ThreadReco
         ),
         events=tuple(rows.event_of(one) for one in reversed(events[:limit])),
         is_whole=len(deliveries) <= limit and len(events) <= limit,
+        holds=tuple(_hold_of(one) for one in find_holds(conn, number)),
+    )
+
+
+def _hold_of(row: sqlite3.Row) -> HoldRecord:
+    scope = HoldScope(row["scope"])
+    return HoldRecord(
+        scope=scope,
+        name=None if scope is HoldScope.THREAD else row["name"],
+        evidence=row["evidence"],
+        event_seq=row["event"],
+        held_at=Instant(row["held_at"]),
     )

@@ -1,6 +1,6 @@
 """What age takes of the way in: events with what is pending of them, raw messages with their attachments, and memory.
 
-Memory serves for a time only: copies 7 days, weak signs 30 days, ended leases 7 days, Message-IDs as long as tokens.
+Memory serves for a time only: copies 7 days, weak signs 30 days, ended leases 7 days, counts a day, Message-IDs as long as tokens.
 """
 
 import sqlite3
@@ -10,6 +10,7 @@ from typing import Final
 
 from postroom.core.instant import Instant
 from postroom.core.matching import WEAK_FOR
+from postroom.core.velocity import DAY
 from postroom.store.sqlite.inbox_copies import DEDUPE_FOR
 from postroom.store.sqlite.staged import drop_received
 from postroom.store.sqlite.unit import UnitResult
@@ -40,10 +41,15 @@ _DROP_LEASES: Final = """
     DELETE FROM lease WHERE number IN
         (SELECT number FROM lease WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?)"""
 
+_DROP_VELOCITY: Final = """
+    DELETE FROM velocity WHERE (mailbox_id, what, turn) IN
+        (SELECT mailbox_id, what, turn FROM velocity WHERE at < ? ORDER BY at LIMIT ?)"""
+
 MEMORY: Final = (
     (_DROP_COPIES, DEDUPE_FOR),
     (_DROP_PEERS, WEAK_FOR),
     (_DROP_LEASES, _LEASES_KEPT),
+    (_DROP_VELOCITY, DAY),
 )
 
 

@@ -1,0 +1,44 @@
+"""What a publication has to do with loops: it may make one, it may free what one holds, and its event says so."""
+
+import sqlite3
+
+from postroom.core.inmail import AutomationKind
+from postroom.core.instant import Instant, format_instant
+from postroom.ports.arriving import Publication
+from postroom.ports.changes import Change
+from postroom.store.sqlite.holds import Person, free_by_person, held_since
+from postroom.store.sqlite.velocity import Heard, Loop, find_loop
+
+
+def listen(
+    conn: sqlite3.Connection, one: Publication, thread: int, kind: AutomationKind, event: int
+) -> Loop | None:
+    """The loop that this mail makes, if it is the one too many; counted once, however many events it is."""
+    at = one.received.arrival.at
+    return find_loop(conn, Heard(one.mailbox_id, thread, _sender(one), kind, at, event))
+
+
+def free_for(
+    conn: sqlite3.Connection, one: Publication, thread: int, kind: AutomationKind
+) -> tuple[Change, ...]:
+    """What is free again because a person wrote in this thread."""
+    if kind is not AutomationKind.HUMAN:
+        return ()
+    person = Person(one.mailbox_id, thread, _sender(one), one.received.arrival.at)
+    return free_by_person(conn, person)
+
+
+def held_picture(
+    conn: sqlite3.Connection, one: Publication, thread: int, loop: Loop | None
+) -> dict[str, object]:
+    """That the thread is held, where a loop was found in it, now or before."""
+    if loop is not None and loop.thread == thread:
+        at: Instant | None = loop.at
+    else:
+        at = held_since(conn, one.mailbox_id, thread)
+    return {} if at is None else {"held": True, "held_at": format_instant(at)}
+
+
+def _sender(one: Publication) -> str:
+    sender = one.mail.sender
+    return "" if sender is None or one.mail.is_sender_ambiguous else sender.address

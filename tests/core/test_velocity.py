@@ -1,0 +1,63 @@
+"""How much is too much."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.core.instant import MINUTE, Instant, micros
+from postroom.core.velocity import (
+    DAY,
+    MACHINE,
+    PROMPT_TURNS,
+    TURNS,
+    is_shared,
+    is_too_much,
+    most_of,
+)
+
+
+NOW = Instant(10**15)
+
+
+def ago(*minutes: float) -> list[Instant]:
+    return [Instant(NOW - int(one * MINUTE)) for one in minutes]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expected"),
+    [
+        ([], False),
+        ([0, 1, 2, 3, 4], False),
+        ([0, 1, 2, 3, 4, 9.99], True),
+        ([0, 1, 2, 3, 4, 10], False),
+        ([60 * n for n in range(20)], False),
+        ([60 * n for n in range(21)], True),
+        ([72 * n for n in range(21)], False),
+    ],
+)
+def test_a_machine_may_write_five_times_in_ten_minutes_and_twenty_a_day(
+    minutes: list[float], *, expected: bool
+) -> None:
+    assert is_too_much(MACHINE, ago(*minutes), NOW) is expected
+    assert is_too_much(MACHINE, ago(*reversed(minutes)), NOW) is expected
+
+
+@given(st.lists(st.integers(0, 2 * 24 * 60), max_size=120))
+def test_no_more_need_be_remembered_than_a_bound_needs(minutes: list[int]) -> None:
+    times = sorted(ago(*minutes), reverse=True)
+    for bounds in (MACHINE, PROMPT_TURNS, TURNS):
+        counted = any(
+            sum(at > NOW - micros(one.within) for at in times) > one.most for one in bounds
+        )
+        assert is_too_much(bounds, times, NOW) == counted
+        assert is_too_much(bounds, times[: most_of(bounds)], NOW) == counted
+        assert all(one.within <= DAY for one in bounds), "nothing older is kept"
+
+
+@pytest.mark.parametrize(
+    ("strangers", "ours", "expected"), [(6, 6, False), (6, 12, False), (6, 13, True), (6, 1, False)]
+)
+def test_a_domain_to_which_far_more_goes_than_is_answered_is_no_peer(
+    strangers: int, ours: int, *, expected: bool
+) -> None:
+    assert is_shared(strangers, ours) is expected
