@@ -242,6 +242,7 @@ LINES = st.sampled_from(
     ["", " ", "Yes.", "> a", ">", "> > b", "On Monday, Bob wrote:", "On 3 Jan 2022, Bob <b@x.example>", "wrote:", "-- ", "--", "---"]
     + ["From: a", "Sent: b", "To: c", "Subject: d", "-----Original Message-----", "_____", "Sent from my iPhone", "<", "> wrote:"]
     + ["---------- Forwarded message ---------", ":", "----", "\u2028", "\r", "2022-01-03 10:00 Bob <b@x.example>:", "[EXTERNAL]"]
+    + [">>> a", ">>> b <<<", "Yes. On Mon, 3 Jan 2022 at 10:00, Bob <b@x.example> wrote:", "Bob wrote on 1/3/22 10:00:", "-------- Wab --------"]
     + ["CAUTION: external email, do not click", "Begin forwarded message:", ">From a", "reply above this line", "\u202b", "a@b:"]
 )  # fmt: skip
 TEXTS = st.one_of(

@@ -50,6 +50,8 @@ KEPT = {
     "a prompt without a command": "I tried:\n\n>>> for x in y:\n...     print(x)\n>>>\nand nothing came.\n",
     "arrows around a line": "Visit us\n>>> >>> https://x.example <<<\nor call.\n",
     "an arrow around a word": "Look\n> here <\nand there.\n",
+    "a section about lists": "First\n-----\nHow do I unsubscribe bob@x.example?\n\nSecond\n------\nIs there a mailing list? See https://x.example\n",
+    "a section that wants to leave": "Please:\n\n====\nUnsubscribe me from all of it. I have asked for that twice.\n",
     "a footer of one's own": "Yes.\n\n__\nAlice\n",
     "what it says, drawn": "---- Trip ----\n\nWe go to Paris.\n",
     "a question about above": "Why do you say so above? I reply here.\n",

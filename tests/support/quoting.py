@@ -23,6 +23,8 @@ MARKED: Final = {
     "Thunderbird": "On 1/3/22 10:00, Bob Example wrote:",
     "Thunderbird in German": "Am 03.01.22 um 10:00 schrieb Bob Example:",
     "Thunderbird in French": "Le 03/01/2022 à 10:00, Bob Example a écrit :",
+    "Zimbra": "- On 2022-01-03 10:00, Bob Example wrote:",
+    "Zimbra in French": "- Le 2022-01-03 10:00, Bob Example a écrit :",
     "Thunderbird in Spanish": "El 3/1/22 a las 10:00, Bob Example escribió:",
     "Thunderbird in Italian": "Il 03/01/2022 10:00, Bob Example ha scritto:",
     "Thunderbird in Portuguese": "Em 03/01/2022 10:00, Bob Example escreveu:",

@@ -1,10 +1,12 @@
 """A text as lines to look at: where each begins, what it says without its edges, whether another's words are marked in it.
 
-Direction marks and blanks at the edges are no part of what a line says: programs put them there. Known limits: of marks
-only `>` is known, and `|` below an address.
+Direction marks and blanks at the edges are no part of what a line says: programs put them there. A header behind an
+answer, on its line, is a line of its own. What has three marks and a blank is a program's prompt where nothing is marked
+otherwise, and a line between arrows is no quotation. Known limits: of marks only `>` is known, and `|` below an address.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -16,7 +18,7 @@ _INDENT_MOST: Final = 3
 _SHARED_MOST: Final = 500
 # An answer with the whole of "On Mon, 3 Jan 2022 at 10:00, Bob wrote:" behind it.
 _SHARED: Final = re.compile(
-    r"\S[ \-]{1,8}((?:On|Am|Le|El|Em|Il|Op|Den) [^:]{0,80}(?<!\d)\d{4}(?!\d)[^:]{0,30}\d[:.h]\d\d.{0,300}:)\s*$"
+    r"[^\s\-][ \-]{1,8}((?:On|Am|Le|El|Em|Il|Op|Den) [^:]{0,80}(?<!\d)\d{4}(?!\d)[^:]{0,30}\d[:.h]\d\d.{0,300}:)\s*$"
 )
 # The last line of "On … <⏎address⏎> wrote:" is no quotation, and neither is what mbox files do to "From ".
 _CLOSING: Final = re.compile(r"^>[^<>]{0,40}[:\uff1a]$")
@@ -56,13 +58,13 @@ def read_lines(text: str) -> Lines:
     starts = []
     bare = []
     at = 0
-    for line, below in pairwise([*text.split("\n"), ""]):
-        for piece in _pieces(line, below):
-            starts.append(at)
-            at += len(piece)
-            bare.append(piece.strip() if piece.isascii() else _INVISIBLE.sub(" ", piece).strip())
-        at += 1
-    is_told = _PROMPTED.search(text) is None or _MARKED.search(text) is not None
+    for line in _parted(text):
+        starts.append(at)
+        at += len(line)
+        bare.append(line.strip() if line.isascii() else _INVISIBLE.sub(" ", line).strip())
+    is_told = (
+        ">>>" not in text or _PROMPTED.search(text) is None or _MARKED.search(text) is not None
+    )
     marked = [
         is_told and line.startswith(">") and ">" in text[start : start + _INDENT_MOST + 2]
         for line, start in zip(bare, starts, strict=True)
@@ -75,12 +77,17 @@ def read_lines(text: str) -> Lines:
     return Lines(text, (*starts, len(text)), tuple(bare), is_quoted)
 
 
-def _pieces(line: str, below: str) -> tuple[str, ...]:
-    """A line, or the two that it is where a header above marked lines has no line of its own."""
-    if not below.startswith(">") or line.startswith(">") or len(line) > _SHARED_MOST:
-        return (line,)
-    found = _SHARED.search(line)
-    return (line,) if found is None else (line[: found.start(1)], line[found.start(1) :])
+def _parted(text: str) -> Sequence[str]:
+    """The lines with their ends; a header above marked lines that has no line of its own gets one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    if "\n>" not in text:
+        return lines
+    pieces = []
+    for line, below in pairwise([*lines, ""]):
+        is_header = below.startswith(">") and len(line) <= _SHARED_MOST and line[0] != ">"
+        found = _SHARED.search(line) if is_header and line.rstrip().endswith(":") else None
+        pieces += [line] if found is None else [line[: found.start(1)], line[found.start(1) :]]
+    return pieces
 
 
 def _mark_bars(bare: list[str], marked: list[bool]) -> None:
