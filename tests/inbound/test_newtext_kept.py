@@ -15,6 +15,7 @@ KEPT = {
     "D08 whom I asked": "On 3 Jan 2022 at 10:00 I asked bob@x.example the following:\n\nIs it there?\n",
     "D08 whom we asked": "On 3 May 2022 we asked bob@x.example:\n\nis it there?\n\nIt is.\n",
     "D08 whom a sentence goes on about": "On 3 Jan 2022 10:00 Bob <bob@x.example> wrote\nthat it is late.\n",
+    "a name that is no day, above what may be a header": "Yes.\nMarianne\nbob schrieb um 10:00 am 3. Mai:\n\nIs it?\n",
     "a line of a log": "It says:\n2022-05-03:0003F0bob@x.example:\n\nWhy?\n",
     "D08 when I wrote": "I wrote to you on 3 May 2022 at 10:00:\n\nno answer.\n",
     "D08 what I wrote in German": "Am 3. Mai 2022 um 10:00 schrieb ich:\n\nbitte senden.\n\nNichts kam.\n",

@@ -61,7 +61,7 @@ _DAY: Final = re.compile(
 _TIME: Final = re.compile(r"\d{1,2}[:.h\uff1a]\d\d(?!\d)|\d{1,2}[時点시]")
 _ON: Final = re.compile(
     rf"-{{0,8}} ?(?:(?:{_any(ON)}|{_any(WRITTEN_BY)})(?!\w)|[在于於]|at \d{{4}}-|in (?:article|message)(?!\w)|\d"
-    rf"|\[?(?:(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)|(?:{_any(WEEKDAYS_SHORT)})[., ])(?=[^<>\d]{{0,24}}\d))",
+    rf"|\[?(?:(?:{_any(WEEKDAYS)})[^\W\d]{{0,12}}(?!\w)|(?:{_any(WEEKDAYS_SHORT)})[., ])(?=[^<>\d]{{0,14}}\d))",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(r"[^<>]{1,100}[<(\[]|[<\[(]")
