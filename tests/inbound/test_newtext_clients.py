@@ -63,7 +63,6 @@ WHOLE = {
     "a signature and a telephone": f"Yes.\n\n-- \nAlice\n\nSent from my iPhone\n\n{PROVING['Gmail']}\n> Is it?\n",
     "a rule of equals signs": f"Yes.\n\n===============\n{PROVING['Outlook in German']}\n\nIst es?\n",
     "David": "Yes.\n\nOriginal Message processed by david\u00ae\nReport 3. January 2022, 10:00\nFrom Bob Example\nTo Alice\n\nIs it?\n",
-    "David in German": "Yes.\n\nUrsprüngliche Nachricht bearbeitet von david\nBericht 3. Januar 2022, 10:00\nVon Bob Example\nAn Alice\n\nIst es?\n",
     "a soft hyphen and a zero-width blank": f"Yes.\n\n\u200b{PROVING['Gmail']}\u200b\n\u200b\n> Is it?\n",
 }  # fmt: skip
 

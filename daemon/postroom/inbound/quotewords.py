@@ -101,10 +101,7 @@ ORIGINAL: Final = (
     "|ข้อความต้นฉบับ|pesan asli|missatge original|algne kiri|izvirno sporočilo|originalna poruka"
 )
 # The same without dashes around it, which a program's name proves.
-PROCESSED: Final = (
-    "original message processed by david|ursprüngliche nachricht bearbeitet von david"
-    "|originalnachricht verarbeitet von david"
-)
+PROCESSED: Final = "original message processed by david"
 FORWARDED: Final = (
     "forwarded message|forwarded by|forwarded email|original forwarded message|weitergeleitete nachricht"
     "|weitergeleitet von|message transféré|message transmis|transféré par|mensaje reenviado|mensagem encaminhada"
