@@ -55,6 +55,7 @@ ABOUT_US = {
     "a sender's address": "550 5.1.1 The sender address is unknown to the recipient's server",
     "a sender by role": "550 5.7.1 Sender user unknown, cannot send a bounce to you",
     "our From": "550 5.1.1 From address invalid: no such user",
+    "an originator": "550 5.7.1 The originator address is invalid",
     "our header": "550 5.5.2 Missing or invalid addresses in To: header field",
     "our numbers": "550 5.7.1 too many invalid recipients in this session",
     "our host": "554 5.7.1 Host unknown to us: reverse DNS not found for your address",

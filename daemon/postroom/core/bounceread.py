@@ -6,6 +6,7 @@ its enhanced status (RFC 3463), its reply code, and at what point of the dialogu
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from postroom.core.bouncefamilies import (
@@ -165,6 +166,7 @@ def plain_words(text: str, recipient: str | None = None) -> str:
     return " ".join(_NUMBERS.sub(" ", words).split())
 
 
+@lru_cache(maxsize=32)  # a report can say the same of a hundred recipients
 def find_reason(words: str) -> BounceReason | None:
     """What these words, made plain, say; None where they say nothing that is known."""
     bare = _without_recipient(words)
