@@ -36,6 +36,9 @@ VERBS = [
     ("jobs", ["jobs"], 0),
     ("show-job", ["show", "job_1"], 0),
     ("show-delivery", ["show", "dlv_3"], 0),
+    ("show-event", ["show", "evt_2"], 0),
+    ("show-report", ["show", "evt_3"], 0),
+    ("show-fact", ["show", "evt_1"], 0),
     ("cancel", ["cancel", "job_1"], 69),
     ("retry", ["retry", "dlv_3"], 0),
     ("retry-job", ["retry", "job_1"], 0),
@@ -427,6 +430,33 @@ def test_the_message_itself_is_written_as_it_is(
 ) -> None:
     assert main(["show", "dlv_3", "--raw"]) == 0
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
+
+
+def test_a_mail_that_came_in_is_written_as_it_is(
+    daemon: FakeDaemon, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["show", "evt_2", "--raw"]) == 0
+    assert capfdbinary.readouterr().out == b"Subject: y\r\n\r\n\x1b[2J.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "right"),
+    [
+        (["show", "thr_1"], "thr_1 is a conversation: see `postroom thread thr_1`."),
+        (["thread", "evt_1"], "evt_1 is an event: see `postroom show evt_1`."),
+        (["explain", "evt_1"], "evt_1 is an event: see `postroom show evt_1`."),
+        (["explain", "thr_1"], "thr_1 is a conversation: see `postroom thread thr_1`."),
+        (["thread", "dlv_1"], "dlv_1 is a delivery: see `postroom show dlv_1`."),
+        (["thread", "job_1"], "job_1 is a job: see `postroom show job_1`."),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+)
+def test_who_gives_an_id_to_the_wrong_verb_is_told_the_right_one(
+    argv: list[str], right: str, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 64
+    assert right in capsys.readouterr().err
+    assert daemon.asked == []
 
 
 def test_people_and_attachments_are_shown_as_one_would_type_them(
