@@ -37,6 +37,7 @@ class DeliveryRecord:
     `recipient` is where it goes; `recipient_key` that of whom the caller named, another one where a mailbox diverts.
     `trace_id` and `subject` are None where it is read as part of its job, which has them. `reply_to` are the addresses
     in its Reply-To and `return_path` its reverse-path, None = the mailbox's address; both are read with the history.
+    `no_resend`: why its mailbox's policy left it in doubt. `is_cancel_asked`: somebody took it back too late.
     """
 
     number: int
@@ -70,6 +71,9 @@ class DeliveryRecord:
     history: tuple[HistoryRow, ...] = ()
     trace_id: str | None = None
     feedback: Feedback = Feedback.NONE
+    resends: int = 0
+    no_resend: ReasonCode | None = None
+    is_cancel_asked: bool = False
     settled_at: Instant | None = None
     subject: str | None = None
     reply_to: tuple[str, ...] = ()
