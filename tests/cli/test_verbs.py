@@ -13,7 +13,7 @@ import pytest
 
 from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
-from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, brief, page, teach
+from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, LETTER, brief, page, teach
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
 
 
@@ -437,6 +437,17 @@ def test_the_message_itself_is_written_as_it_is(
 ) -> None:
     assert main(["show", "dlv_3", "--raw"]) == 0
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
+
+
+def test_a_mail_that_no_sign_ties_to_a_thread_is_shown_without_one(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = {"id": "thr_7", "version": 1, "matched_by": "none", "confidence": "none"}
+    daemon.on("GET /v1/events/evt_2", {**LETTER, "thread": alone, "answers": None})
+    assert main(["show", "evt_2"]) == 0
+    shown = capsys.readouterr().out
+    assert "thr_7" in shown
+    assert not {"found by", "answers"} & {line[:8].rstrip() for line in shown.splitlines()}
 
 
 def test_a_mail_that_came_in_is_written_as_it_is(

@@ -40,6 +40,9 @@ async def test_a_signed_mail_wakes_the_agent_and_a_forged_one_does_not(
         )
         assert [one["id"] for one in await leased(house)] == [good["id"]]
         assert '"refused_by":"accept_new"' in house.log.replace(" ", "")
+        answer = {"in_reply_to_event": bad["id"], "text": "Who are you?"}
+        status, told = await house.ask("POST", "/jobs", answer)
+        assert (status, told["deliveries"][0]["recipient"]) == (202, ALICE)
 
 
 async def test_who_named_the_type_gets_what_was_refused(tmp_path: Path, nursery: Nursery) -> None:

@@ -63,7 +63,9 @@ def _place(event: Json) -> Iterator[tuple[str, object]]:
     yield "created_at", short(event.get("created_at"))
     yield "thread", dig(event, "thread", "id")
     yield "held since", short(dig(event, "thread", "held_at"))
-    yield "found by", _with(dig(event, "thread", "matched_by"), dig(event, "thread", "confidence"))
+    matched_by = dig(event, "thread", "matched_by")
+    if matched_by not in (None, "none"):
+        yield "found by", _with(matched_by, dig(event, "thread", "confidence"))
     yield "refused by", event.get("refused_by")
     yield "names thread", event.get("names_thread_id")
     yield "same message", event.get("same_message_as")
