@@ -662,6 +662,25 @@ def test_a_mailbox_says_what_is_slowed_down(
     assert line.endswith(f"  {told}")
 
 
+def test_a_delivery_to_a_slowed_domain_says_how_slow_and_why(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = {
+        "name": "domain_slowed",
+        "verdict": "blocked",
+        "value": "12.5 a minute, 2 at once: domain.deferred",
+        "threshold": "25 a minute, 4 at once",
+        "until_at": "2026-11-30T07:00:05Z",
+    }
+    said = {"delivery_id": "dlv_1", "state": "pending", "blocked_by": "domain_slowed"}
+    daemon.on("GET /v1/deliveries/dlv_1/explain", {**said, "earliest_at": None, "gates": [gate]})
+    assert main(["explain", "dlv_1"]) == 0
+    told = capsys.readouterr()
+    assert "Because the recipient's domain said that we are too fast" in told.out
+    assert "12.5 a minute, 2 at once: domain.deferred  25 a minute, 4 at once" in told.out
+    assert "takes no mail from us for a while" in told.out + told.err
+
+
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [
     (
         "before the verb",

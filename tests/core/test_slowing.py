@@ -163,6 +163,15 @@ def test_fifty_mails_taken_give_a_tenth_back() -> None:
     assert not moved.is_throttled
 
 
+def test_from_the_slowest_pace_the_first_fifty_count_as_well() -> None:
+    world = a_world()
+    for n in range(20):
+        slow(world, 20, minutes(n))
+    assert state(world).rate == 1
+    succeed(world, GOOD_TO_EASE, minutes(30))
+    assert state(world).rate == pytest.approx(1.1)
+
+
 def test_it_is_over_when_all_is_given_back() -> None:
     world = a_world()
     slow(world, 20)
