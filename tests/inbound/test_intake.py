@@ -552,6 +552,28 @@ async def test_no_more_are_judged_at_once_than_may_be_in_hand(at_home: House) ->
     assert at_home.verifier.most == 3
 
 
+async def test_less_time_is_spent_on_a_mail_that_others_of_its_line_wait_for(
+    at_home: House,
+) -> None:
+    for subject, sender in (("A1", ALICE), ("A2", ALICE), ("B1", BOB)):
+        await at_home.came(subject, sender)
+    async with at_home.at_work():
+        await at_home.done(3)
+    asked = at_home.verifier.asked
+    assert [one.is_hurried for one in asked if one.from_address == ALICE] == [True, False]
+    assert [one.is_hurried for one in asked if one.from_address == BOB] == [False]
+
+
+async def test_less_time_is_spent_on_each_where_many_are_judged(at_home: House) -> None:
+    for number in range(9):
+        await at_home.came(f"from {number}", f"s{number}@x.example")
+    async with at_home.at_work(in_hand=6):
+        await at_home.done(9)
+    asked = [one.is_hurried for one in at_home.verifier.asked]
+    assert asked[0]
+    assert not asked[-1]
+
+
 async def test_the_verdict_is_in_the_event_and_is_asked_for_once_for_all_mailboxes(
     at_home: House,
 ) -> None:
