@@ -131,7 +131,7 @@ class InMail:
     file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
     Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
     come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
-    those of To and Cc: a token may stand in them.
+    those of To and Cc: a token may stand in them. `evidence_if_answer`: it reads as a machine's if a token shows that it answers.
     """
 
     parse: Parse
@@ -162,4 +162,5 @@ class InMail:
     dedupe: str
     text_confidence: TextConfidence
     is_forward: bool
+    evidence_if_answer: tuple[str, ...] = field(default=(), kw_only=True)
     signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)

@@ -86,15 +86,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         is_forwarding=forwards_something(mail.subject),
         is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
     )
-    mail = replace(mail, new_text=new.text, removed=new.removed)
-    automation, evidence = look_again(mail, parts.head)
+    mail = look_again(replace(mail, new_text=new.text, removed=new.removed), parts.head)
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
         text=text,
         text_file=text_file,
-        automation=automation,
-        evidence=evidence,
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
