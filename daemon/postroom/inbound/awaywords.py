@@ -30,9 +30,9 @@ AWAY_PREFIX: Final = (
 )
 # Subjects of such answers, where no person writes (the null reverse-path), or so where other signs say it.
 AWAY: Final = (
-    "out of office|out of the office|away from|on vacation|on holiday|on leave|abwesenheit|abwesend"
+    "out of office|out of the office|i am away|i'm away|away from|on vacation|on holiday|on leave|abwesenheit|abwesend"
     "|nicht im büro|nicht im haus|im urlaub|absence|absent|en congé|fuera de la oficina"
-    "|de vacaciones|ausencia|ausência|de férias|fuori ufficio|fuori sede|assente|in ferie|afwezig"
+    "|de vacaciones|ausencia|ausência|de férias|fuori ufficio|fuori sede|assente|afwezig"
     "|met vakantie|frånvaro|semester|fravær|ferie|poissa|lomalla|nieobecn|urlop|nepřítomn"
     "|dovolen|szabadság|izin|отпуск|отсутств|відпустк|不在|外出|休暇|休假|부재|휴가"
 )
@@ -75,8 +75,8 @@ AUTOMATIC: Final = (
 )
 # What an absent person has her mail program say; a person may say it as well.
 ABSENT: Final = (
-    "i am out of the office|i'm out of the office|i am currently out|i'm currently out|i will be out of"
-    "|i'll be out of|i am away|i'm away|i am currently away|i am on vacation|i'm on vacation"
+    "i am out of the office|i'm out of the office|i am out of office|i'm out of office|i am currently out"
+    "|i'm currently out|i will be out of|i'll be out of|i am away|i'm away|i am currently away|i am on vacation|i'm on vacation"
     "|i am on holiday|i'm on holiday|i am on annual leave|i am on leave|i'm on leave"
     "|i am on parental leave|i am on maternity leave|currently out of the office|currently out of office"
     "|limited access to my email|limited access to email|limited access to e-mail"
