@@ -126,12 +126,12 @@ class InMail:
     """The whole of it.
 
     Ids have their brackets and stand in the order of the header. `text` is the text, at most 256 KiB of UTF-8; where it
-    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`:
-    a message of somebody else is handed on in it. The HTML as it came is a
-    file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
-    Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
-    come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
-    those of To and Cc: a token may stand in them.
+    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`: a message
+    of somebody else is handed on in it. The HTML as it came is a file, too, so that nothing large goes through the
+    daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject, Message-ID
+    and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail come back.
+    `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients` those of To
+    and Cc: a token may stand in them.
     """
 
     parse: Parse
@@ -163,3 +163,10 @@ class InMail:
     text_confidence: TextConfidence
     is_forward: bool
     signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)
+
+    @property
+    def author(self) -> str | None:
+        """The one address in From; None where that is not one."""
+        if self.sender is None or self.is_sender_ambiguous:
+            return None
+        return self.sender.address or None

@@ -14,7 +14,7 @@ from typing import Final
 from postroom.core.inmail import AutomationKind
 from postroom.inbound.awaywords import AWAY, AWAY_PREFIX
 from postroom.inbound.head import Head
-from postroom.inbound.replywords import BOUNCED
+from postroom.inbound.reportforms import BOUNCED
 
 
 @dataclass(frozen=True, slots=True)

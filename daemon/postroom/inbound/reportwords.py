@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.inbound.awaywords import ABSENT, AWAY, AWAY_PREFIX
-from postroom.inbound.replywords import BOUNCED, REPORTS, STILL_TRIED
-from postroom.inbound.reportforms import FORMS, RETURNED, SENDER, Form, Said
+from postroom.inbound.reportforms import (
+    BOUNCED,
+    FORMS,
+    REPORTS,
+    RETURNED,
+    SENDER,
+    STILL_TRIED,
+    Form,
+    Said,
+)
 
 
 @dataclass(frozen=True, slots=True)

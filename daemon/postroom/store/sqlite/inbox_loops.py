@@ -15,7 +15,7 @@ def listen(
 ) -> Loop | None:
     """The loop that this mail makes, if it is the one too many; counted once, however many events it is."""
     at = one.received.arrival.at
-    return find_loop(conn, Heard(one.mailbox_id, thread, _sender(one), kind, at, event))
+    return find_loop(conn, Heard(one.mailbox_id, thread, one.mail.author or "", kind, at, event))
 
 
 def free_for(
@@ -24,7 +24,7 @@ def free_for(
     """What is free again because a person wrote in this thread."""
     if kind is not AutomationKind.HUMAN:
         return ()
-    person = Person(one.mailbox_id, thread, _sender(one), one.received.arrival.at)
+    person = Person(one.mailbox_id, thread, one.mail.author or "", one.received.arrival.at)
     return free_by_person(conn, person)
 
 
@@ -37,8 +37,3 @@ def held_picture(
     else:
         at = held_since(conn, one.mailbox_id, thread)
     return {} if at is None else {"held": True, "held_at": format_instant(at)}
-
-
-def _sender(one: Publication) -> str:
-    sender = one.mail.sender
-    return "" if sender is None or one.mail.is_sender_ambiguous else sender.address
