@@ -36,6 +36,8 @@ VERBS = [
     ("jobs", ["jobs"], 0),
     ("show-job", ["show", "job_1"], 0),
     ("show-delivery", ["show", "dlv_3"], 0),
+    ("show-doubt", ["show", "dlv_4"], 0),
+    ("explain-doubt", ["explain", "dlv_4"], 0),
     ("cancel", ["cancel", "job_1"], 69),
     ("retry", ["retry", "dlv_3"], 0),
     ("retry-job", ["retry", "job_1"], 0),

@@ -82,6 +82,25 @@ ENDED = {
     "earliest_at": None,
     "gates": [],
 }
+DOUBTED = {
+    **brief(4, "dan@example.com", "uncertain", reason_code="doubt.no_answer"),
+    "settled_by": "loop",
+}
+OUTLOOK = {
+    "delivery_id": "dlv_4",
+    "state": "uncertain",
+    "blocked_by": "doubt",
+    "earliest_at": AT,
+    "gates": [
+        {
+            "name": "doubt",
+            "verdict": "blocked",
+            "value": f"in doubt since {AT}",
+            "threshold": "resend after 900 s",
+            "until_at": AT,
+        },
+    ],
+}
 CLOSED = {"state": "closed", "reason": None, "probe_at": None}
 STORM = {"state": "open", "reason": "permanent_storm", "probe_at": AT}
 MAILBOXES = {
@@ -231,6 +250,8 @@ def teach(daemon: FakeDaemon) -> None:
     )
     daemon.on("GET /v1/deliveries/dlv_3", {**DELIVERY, "history": HISTORY})
     daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
+    daemon.on("GET /v1/deliveries/dlv_4", {**DOUBTED, "history": HISTORY[:2]})
+    daemon.on("GET /v1/deliveries/dlv_4/explain", OUTLOOK)
     daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})

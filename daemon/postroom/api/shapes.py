@@ -156,6 +156,7 @@ class Delivery(Answered, frozen=True):
     deferrals: int
     crashes: int
     unanswered_marks: int
+    resends: int
     stage: Stage | None
     marked_at: Moment | None
     reply_code: int | None

@@ -65,6 +65,8 @@ class LogEvent(StrEnum):
     DELIVERY_HELD = "delivery.held"
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
+    DOUBT_SETTLED = "doubt.settled"
+    DOUBT_LEFT = "doubt.left"
     DELIVERIES_EXPIRED = "deliveries.expired"
     RECIPIENT_SUPPRESSED = "recipient.suppressed"
     QUEUE_WAITED = "queue.waited"
@@ -114,6 +116,7 @@ _DELIVERY: Final = (
     "reply_text",
     "next_attempt_at",
 )
+_DOUBT: Final = ("job_id", "delivery_id", "mailbox_id", "state", "by", "reason_code", "why")
 _JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
 _BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
 _FAULT: Final = ("error", "detail", "trace")
@@ -144,6 +147,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_HELD: _DELIVERY,
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
+    LogEvent.DOUBT_SETTLED: _DOUBT,
+    LogEvent.DOUBT_LEFT: _DOUBT,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
     LogEvent.RECIPIENT_SUPPRESSED: (
         "job_id",
@@ -223,6 +228,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DOUBT_LEFT: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
     LogEvent.RECIPIENT_SUPPRESSED: LogLevel.WARNING,
     LogEvent.INBOUND_WAITED: LogLevel.ERROR,

@@ -88,6 +88,7 @@ class Daemon:
             group.create_task(self._watch_loop(outbox, joined).run()),
             group.create_task(self._housekeeping(outbox, joined).run()),
             group.create_task(joined.keeper.run()),
+            group.create_task(joined.doubts.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:

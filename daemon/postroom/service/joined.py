@@ -9,6 +9,7 @@ from postroom import __version__
 from postroom.api.parts import Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
+from postroom.core.clockdoubt import ClockDoubt
 from postroom.core.instant import MINUTE, Instant, Moment
 from postroom.core.token import Key
 from postroom.core.world import Host
@@ -31,6 +32,7 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
+from postroom.service.doubting import DoubtKeeper, WallClock
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
@@ -51,6 +53,7 @@ class Joined:
     signals: Signals
     way: Way
     keeper: LeaseKeeper
+    doubts: DoubtKeeper
     inward: Inward | None
     keys: tuple[Key, ...]
 
@@ -126,8 +129,9 @@ async def join(
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
+    doubts = _doubt_keeper(settings, tools, outbox)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account, bells, keeper):
+    for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
@@ -151,7 +155,14 @@ async def join(
         on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way, keeper, inward, ring.keys)
+    return Joined(parts, dispatcher, staging, signals, way, keeper, doubts, inward, ring.keys)
+
+
+def _doubt_keeper(settings: Settings, tools: Tools, outbox: Outbox) -> DoubtKeeper:
+    clock = tools.clock
+    moment = Moment(clock.now(), clock.monotonic())
+    wall = WallClock(clock, ClockDoubt(moment, outbox.opened.newest_at))
+    return DoubtKeeper(outbox.doubts, settings.mailboxes, wall, tools.chronicle)
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

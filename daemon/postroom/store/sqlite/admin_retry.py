@@ -15,6 +15,7 @@ from postroom.core.instant import Instant
 from postroom.core.record import DeliveryRecord
 from postroom.ports.changes import Change
 from postroom.ports.desk import Actor, Verdict, WrongState
+from postroom.store.sqlite.doubt_steps import PAST_DOUBTS, call_sent, send_again
 from postroom.store.sqlite.reads_deliveries import find_delivery
 from postroom.store.sqlite.transition import MOVED, Step, record
 from postroom.store.sqlite.unit import UnitResult
@@ -25,23 +26,13 @@ _READ: Final = """
     LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
     WHERE d.number = ? AND j.expired_at IS NULL"""
 
-_PAST_DOUBTS: Final = "doubts = doubts + (marked_at IS NOT NULL), marked_at = NULL"
-_AGAIN: Final = f"""
-    UPDATE delivery SET state = 'pending', reason_code = NULL, due_at = :at, series_attempts = 0,
-        series_started_at = NULL, crashes = 0, cancel_asked = 0, stage = NULL, settled_by = NULL, settled_at = NULL,
-        resends = resends + (state = 'uncertain'), {_PAST_DOUBTS}, version = version + 1
-    WHERE number = :number RETURNING {MOVED}"""
-_SENT: Final = f"""
-    UPDATE delivery SET state = 'sent', reason_code = NULL, settled_by = :by, settled_at = :at, version = version + 1
-    WHERE number = :number RETURNING {MOVED}"""
 _FAILED: Final = f"""
-    UPDATE delivery SET state = 'failed', settled_by = :by, settled_at = :at, {_PAST_DOUBTS}, version = version + 1
+    UPDATE delivery SET state = 'failed', settled_by = :by, settled_at = :at, {PAST_DOUBTS}, version = version + 1
     WHERE number = :number RETURNING {MOVED}"""
-
-_VERDICTS: Final = {
-    Verdict.SENT: (_SENT, DeliveryState.SENT),
-    Verdict.RESEND: (_AGAIN, DeliveryState.PENDING),
-    Verdict.FAILED: (_FAILED, DeliveryState.FAILED),
+_AFTER: Final = {
+    Verdict.SENT: DeliveryState.SENT,
+    Verdict.RESEND: DeliveryState.PENDING,
+    Verdict.FAILED: DeliveryState.FAILED,
 }
 
 
@@ -113,10 +104,22 @@ def _settle(
     wrong = _wrong(row, asked, before, verdict)
     if wrong is not None:
         return wrong
-    sql, after = _VERDICTS[verdict]
-    values = {"number": asked.number, "by": asked.actor.by, "at": asked.at}
-    moved = conn.execute(sql, values).fetchone()
-    return record(conn, moved, Step(before, after, asked.at, asked.actor.by))
+    moved = _move(conn, asked, verdict)
+    by = asked.actor.by
+    return record(conn, moved, Step(before, _AFTER[verdict], asked.at, by))
+
+
+def _move(conn: sqlite3.Connection, asked: Retrying | Resolving, verdict: Verdict) -> sqlite3.Row:
+    number, by, at = asked.number, asked.actor.by, asked.at
+    match verdict:
+        case Verdict.SENT:
+            return call_sent(conn, number, at, by)
+        case Verdict.RESEND:
+            return send_again(conn, number, at)
+        case Verdict.FAILED:
+            given = {"number": number, "by": by, "at": at}
+            row: sqlite3.Row = conn.execute(_FAILED, given).fetchone()
+            return row
 
 
 def _wrong(

@@ -4,6 +4,7 @@
 |---|---|
 | `sending`, no mark | `pending`, `crashes` + 1; the third time in a row `failed`, `poison` |
 | `sending`, marked | `uncertain`: the relay may have it, so it is an attempt and never sent again by itself |
+| the same, with evidence that it went out | `sent` |
 
 A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
 rows and are not touched. What is marked is never much: the loop has at most its slots and 1,000 outcomes open.
@@ -38,6 +39,12 @@ _BACK: Final = """
     UPDATE delivery SET state = 'pending', reason_code = 'crash.before_mark', crashes = crashes + :crash,
                         due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
+_PROVEN: Final = """
+    UPDATE delivery SET state = 'sent', reason_code = evidence, evidence = NULL, due_at = NULL, crashes = 0,
+                        attempts = attempts + 1, series_attempts = series_attempts + 1, doubts = doubts + 1,
+                        marked_at = NULL, settled_at = :now, settled_by = 'evidence', version = version + 1
+    WHERE state = 'sending' AND marked_at IS NOT NULL AND evidence IS NOT NULL
+    RETURNING number, job, mailbox_id, lane, domain, due_at, reason_code, attempts"""
 _DOUBT_HISTORY: Final = """
     INSERT INTO history (delivery, attempt, before, after, at, reason_code, by)
     SELECT number, attempts + 1, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
@@ -77,6 +84,7 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
     poison = _end_poison(conn, now) if is_crash else 0
     given = {"now": now, "crash": int(is_crash)}
+    _settle_proven(conn, now)
     last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
     conn.execute(_BACK_HISTORY, given)
     back = conn.execute(_BACK, given).rowcount
@@ -100,6 +108,20 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
     conn.execute(_END_LEASES, (now,))
     conn.execute(_HOLD_HISTORY, (now,))
     conn.execute(_HOLD)
+
+
+def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:
+    for row in conn.execute(_PROVEN, {"now": now}).fetchall():
+        reason = ReasonCode(row["reason_code"])
+        step = Step(
+            DeliveryState.SENDING,
+            DeliveryState.SENT,
+            now,
+            "evidence",
+            reason,
+            attempt=row["attempts"],
+        )
+        record(conn, row, step)
 
 
 def _end_poison(conn: sqlite3.Connection, now: Instant) -> int:
