@@ -8,15 +8,15 @@ from typing import cast
 
 import pytest
 
-from postroom.core.clockdoubt import ClockDoubt
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import SECOND, Instant, Moment
+from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import DoubtPolicy, Lane, Mailbox, OnUncertain
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.clocktrust import ClockTrust
 from postroom.ports.changes import Change, StateMoved
 from postroom.ports.doubting import PolicyDone, PolicyTurn
 from postroom.ports.errors import StoreBroken, StoreUnavailable
-from postroom.service.doubting import BITE, DoubtKeeper, WallClock
+from postroom.service.doubting import BITE, DoubtKeeper
 from support.clock import FakeClock, settle
 from support.store_host import NOON
 
@@ -60,9 +60,9 @@ def box(kind: OnUncertain, id_: str = "support", after_s: float = QUARTER) -> Ma
 async def keeping(
     doubts: Doubts, clock: FakeClock, *boxes: Mailbox, told: Told | None = None
 ) -> AsyncIterator[DoubtKeeper]:
-    wall = WallClock(clock, ClockDoubt(Moment(clock.now(), clock.monotonic()), None))
+    trust = ClockTrust(clock, None)
     mailboxes = {one.id: one for one in boxes or (box(OnUncertain.RESEND),)}
-    keeper = DoubtKeeper(doubts, mailboxes, wall, cast(Chronicle, told or Told()))
+    keeper = DoubtKeeper(doubts, mailboxes, clock, trust, cast(Chronicle, told or Told()))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(keeper.run())
         await settle()

@@ -194,6 +194,20 @@ class Explanation(Answered, frozen=True):
     gates: list[Gate]
 
 
+class Hold(Answered, frozen=True):
+    """So many deliveries of a mailbox are held for this reason."""
+
+    mailbox_id: str
+    hold_reason: str
+    deliveries: int
+
+
+class Holds(Answered, frozen=True):
+    """All of them, one for each mailbox and reason."""
+
+    items: list[Hold]
+
+
 class BulkAnswer(Answered, frozen=True):
     """How many deliveries the filter met, and on how many of them it was done."""
 

@@ -25,7 +25,7 @@ GATES: Final[Mapping[str, Waiting]] = {
     ),
     "hold": Waiting(
         "it is held, or a person paused its mailbox",
-        "`postroom mailboxes resume`, or bring the mailbox back; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
+        "`postroom mailboxes resume`, bring the mailbox back, or `postroom release`; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
     ),
     "mailbox_pace": Waiting(
         "the mailbox has used up its `per_second` or `per_minute`, or the part of it that is not for high",

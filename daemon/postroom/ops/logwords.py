@@ -81,6 +81,9 @@ class LogEvent(StrEnum):
     STORE_REFUSED = "store.refused"
     STORE_WARNED = "store.warned"
     CLOCK_DOUBTED = "clock.doubted"
+    STORE_RESTORED = "store.restored"
+    BACKUP_TAKEN = "backup.taken"
+    BACKUP_BROKEN = "backup.broken"
     RETENTION_REMOVED = "retention.removed"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
@@ -178,6 +181,9 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
     LogEvent.STORE_WARNED: ("detail",),
     LogEvent.CLOCK_DOUBTED: ("detail",),
+    LogEvent.STORE_RESTORED: ("held",),
+    LogEvent.BACKUP_TAKEN: ("uid", "size_bytes", "took_s"),
+    LogEvent.BACKUP_BROKEN: ("uid", "error", "detail"),
     LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "files"),
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
@@ -240,6 +246,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
     LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
+    LogEvent.STORE_RESTORED: LogLevel.WARNING,
+    LogEvent.BACKUP_BROKEN: LogLevel.WARNING,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,

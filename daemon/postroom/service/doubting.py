@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.clockdoubt import ClockDoubt
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import MINUTE, SECOND, Instant, Moment, later, micros
+from postroom.core.instant import MINUTE, SECOND, Instant, later, micros
 from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.clocktrust import ClockTrust
 from postroom.ports.changes import Change, StateMoved
 from postroom.ports.doubting import Doubts, PolicyTurn
 from postroom.ports.errors import StoreBroken, StoreError
@@ -21,35 +20,24 @@ _LONGEST: Final = MINUTE  # between two looks while something is due: the wall c
 _AFTER_FAULT: Final = 5 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class WallClock:
-    """The clock, and whether what it says is believed: neither a resend nor an assumption is ever taken back."""
-
-    clock: Clock
-    doubt: ClockDoubt
-
-    @property
-    def is_believed(self) -> bool:
-        """Whether it may be acted on."""
-        return not self.doubt.is_doubted(Moment(self.clock.now(), self.clock.monotonic()))
-
-
 class DoubtKeeper:
     """Carries out policies; an Observer. Sleeps while nothing is in doubt, and for ever where every mailbox holds.
 
-    Doubts that began before the present settings count from when they began.
+    Doubts that began before the present settings count from when they began. While the clock is doubted nothing is
+    done: neither a resend nor an assumption is ever taken back.
     """
 
     def __init__(
         self,
         doubts: Doubts,
         mailboxes: Mapping[str, Mailbox],
-        wall: WallClock,
+        clock: Clock,
+        trust: ClockTrust,
         chronicle: Chronicle,
     ) -> None:
         self._doubts = doubts
-        self._wall = wall
-        self._clock = wall.clock
+        self._clock = clock
+        self._trust = trust
         self._chronicle = chronicle
         self._policies: dict[str, DoubtPolicy] = {
             id_: box.on_uncertain
@@ -72,7 +60,7 @@ class DoubtKeeper:
             wait = self._wait()
             if wait is None or wait > 0:
                 await self._rest(wait)
-            elif self._wall.is_believed:
+            elif not self._trust.is_doubted():
                 await self._settle()
             else:
                 await self._rest(_LONGEST)

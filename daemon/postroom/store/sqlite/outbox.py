@@ -27,6 +27,7 @@ from postroom.store.sqlite.space import Space, disk_free
 from postroom.store.sqlite.state_dir import (
     FILE_NAME,
     check_file_system,
+    check_placed,
     locked,
     make_file,
     make_private,
@@ -94,6 +95,7 @@ async def open_outbox(
     warning = check_file_system(state_dir, accept_any=rules.accept_file_system)
     found: list[Opened] = []
     with locked(state_dir):
+        check_placed(state_dir)
         make_file(path)
 
         def prepare(conn: sqlite3.Connection) -> None:

@@ -58,7 +58,7 @@ _DOUBT: Final = """
 _BUMP: Final = (
     1 << 32
 )  # numbers given since the copy was made may be in the world: none of them comes again
-_NUMBERED: Final = ("job", "delivery", "thread", "event", "lease")
+_NUMBERED: Final = ("job", "delivery", "thread", "event", "lease", "received")
 _BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
 _FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
 _BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"
@@ -69,6 +69,14 @@ _HOLD_HISTORY: Final = """
 _HOLD: Final = """
     UPDATE delivery SET state = 'held', hold_reason = 'restored', version = version + 1
     WHERE state IN ('pending', 'retry_scheduled')"""
+# What was held may have been freed since, and gone.
+_HOLD_HELD: Final = """
+    UPDATE delivery SET hold_reason = 'restored', reason_code = nullif(reason_code, 'mailbox_removed'),
+                        version = version + 1
+    WHERE state = 'held'"""
+
+# A doubt may have been settled by a resend since: no policy sends again by itself what a resend may have sent.
+_NO_RESEND: Final = "UPDATE delivery SET resends = resends + 1 WHERE state = 'uncertain'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +104,24 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     return Found(back, len(doubtful), poison)
 
 
-def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
-    """A copy was put in place: leave out the numbers that may have been given since, and let nothing go by itself.
+def leave_out_numbers(conn: sqlite3.Connection, now: Instant) -> None:
+    """A copy was put in place: no number, seq or fence that may have been given since it was made comes again.
 
-    What waits in the copy may have been sent after it was made; a person decides.
+    A consumer's first fence on a thread follows the numbers of leases (see `lease_acquire`).
     """
     for name in _NUMBERED:
         if conn.execute(_BUMP_NUMBERS, (_BUMP, name)).rowcount == 0:
             conn.execute(_FIRST_NUMBER, (_BUMP, name))
     conn.execute(_BUMP_FENCES, (_BUMP,))
     conn.execute(_END_LEASES, (now,))
+
+
+def hold_restored(conn: sqlite3.Connection, now: Instant) -> int:
+    """Let nothing go by itself: what waits in a copy may have been sent after it was made. How many are held."""
+    conn.execute(_NO_RESEND)
     conn.execute(_HOLD_HISTORY, (now,))
-    conn.execute(_HOLD)
+    held = conn.execute(_HOLD_HELD).rowcount
+    return held + conn.execute(_HOLD).rowcount
 
 
 def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:
