@@ -475,10 +475,8 @@ def test_a_mail_that_comes_again_has_the_same_digest() -> None:
         assert read(once.replace(other, f"{other}2")).dedupe != first.dedupe
 
 
-def test_our_own_mail_is_known_by_its_delivery() -> None:
-    parsed = read("X-Postroom-Delivery: dlv_0000000000001\nThread-Index: AdEx\n\nwords\n")
-    assert parsed.own_delivery == "dlv_0000000000001"
-    assert parsed.thread_index == "AdEx"
+def test_the_index_of_a_thread_is_handed_on() -> None:
+    assert read("Thread-Index: AdEx\n\nwords\n").thread_index == "AdEx"
 
 
 WITHOUT_WORDS = {

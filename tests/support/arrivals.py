@@ -65,7 +65,6 @@ def in_mail(sender: str | None = ALICE, subject: str = "Re: Report", **more: Any
         automation=AutomationKind.HUMAN,
         evidence=(),
         report=None,
-        own_delivery=None,
         thread_index=None,
         forwarded_for=(),
         header_recipients=(),
@@ -90,7 +89,7 @@ def report_mail(*blocks: ReportedRecipient, original: str | None = None, **more:
         "mailer-daemon@relay.example",
         "Undelivered Mail Returned to Sender",
         automation=AutomationKind.REPORT,
-        report=Report(blocks, original, None),
+        report=Report(blocks, original),
         **more,
     )
 

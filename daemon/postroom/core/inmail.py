@@ -87,14 +87,10 @@ class ReportedRecipient:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original.
-
-    `reporting_mta` is the host that made it.
-    """
+    """A delivery report: its recipients, the Message-ID of the original (with brackets), and the host that made it."""
 
     recipients: tuple[ReportedRecipient, ...]
     original_message_id: str | None
-    original_delivery: str | None
     reporting_mta: str | None = None
 
 
@@ -129,7 +125,7 @@ class InMail:
     has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`: a message
     of somebody else is handed on in it. The HTML as it came is a file, too, so that nothing large goes through the
     daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject, Message-ID
-    and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail come back.
+    and body, without trace fields.
     `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients` those of To
     and Cc: a token may stand in them.
     """
@@ -155,7 +151,6 @@ class InMail:
     automation: AutomationKind
     evidence: tuple[str, ...]
     report: Report | None
-    own_delivery: str | None
     thread_index: str | None
     forwarded_for: tuple[str, ...]
     header_recipients: tuple[str, ...]
