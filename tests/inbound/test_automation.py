@@ -24,6 +24,7 @@ KINDS = {
     "C02 in Chinese, no field": ("Subject: 自动回复：s", ALICE, "auto_reply"),
     "C02 in Japanese, no field": ("Subject: 自動応答: s", ALICE, "auto_reply"),
     "C02 old Exchange, no field": ("Subject: Out of Office AutoReply: s", ALICE, "auto_reply"),
+    "C02 a prefix in German": ("Subject: Abwesend: s", ALICE, "auto_reply"),
     "C02 old Exchange in German": ("Subject: Abwesenheitsnotiz: s", ALICE, "auto_reply"),
     "a person who answers it": ("Subject: AW: Abwesenheitsnotiz: s", ALICE, "human"),
     "a person about her office": ("Subject: Out of office chairs: which?", ALICE, "human"),

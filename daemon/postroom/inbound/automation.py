@@ -13,9 +13,10 @@ from typing import Final
 
 from postroom.core.inmail import AutomationKind, InMail
 from postroom.core.matching import address_key
-from postroom.inbound.awaywords import AWAY, AWAY_PREFIX
+from postroom.core.subject import AUTOMATIC
+from postroom.inbound.awaywords import AWAY
 from postroom.inbound.head import Head
-from postroom.inbound.replywords import BOUNCED
+from postroom.inbound.reportforms import BOUNCED
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ _BULK_FIELDS: Final = (
     "x-bulkmail",
 )
 _PREFIXED: Final = re.compile(
-    rf"(?:{AWAY_PREFIX})\s?[:\uff1a]|[\[(\u3010](?:{AWAY_PREFIX})[\])\u3011]", re.IGNORECASE
+    rf"(?:{AUTOMATIC})\s?[:\uff1a]|[\[(\u3010](?:{AUTOMATIC})[\])\u3011]", re.IGNORECASE
 )
 # "AUTO: Jane is out of the office (returning 01/02)", as Notes says it; not in small letters: "Auto" is a car.
 _NOTES: Final = re.compile(r"AUTO:\s")

@@ -21,7 +21,6 @@ from postroom.core.inmail import (
     Report,
     TextConfidence,
 )
-from postroom.core.message import DELIVERY_HEADER
 from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import NULL_REVERSE_PATH, Signs, judge
 from postroom.inbound.awaytext import look_again
@@ -37,7 +36,6 @@ from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
 from postroom.inbound.reports import (
-    DELIVERY_MOST,
     READ_TYPES,
     is_notice,
     is_receipt,
@@ -161,7 +159,6 @@ def describe(
         automation=automation,
         evidence=evidence,
         report=report,
-        own_delivery=_token(head, DELIVERY_HEADER.lower(), DELIVERY_MOST),
         thread_index=_token(head, "thread-index", _INDEX_MOST),
         forwarded_for=forwarded_for,
         header_recipients=header_recipients,
