@@ -106,6 +106,19 @@ async def test_a_domain_without_an_answer_holds_back_its_sender_only_and_250_nev
         assert second["accepted"] is False
 
 
+async def test_only_the_first_of_many_mails_waits_for_a_name_that_nobody_answers_for(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    async with office(tmp_path, nursery) as (house, _, names, port):
+        names.zone.silent |= {"_dmarc.slow.example"}
+        for number in range(5):
+            slow = letter(f"Who am I, {number}?", From="bob@slow.example")
+            assert (await mail_to(port, slow, SUPPORT, sender=ALICE)).startswith("250")
+        found = await came_in(house, 5, timeout_s=20)
+        assert [one["accepted"] for one in found] == [False] * 5
+        assert names.packets.count("_dmarc.slow.example") <= 3  # a question is three packets
+
+
 async def handed_on(port: int, client_ip: str, content: bytes) -> None:
     """A mail that our own server in front has from this address."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
