@@ -211,3 +211,22 @@ async def test_mailboxes_of_a_slowed_relay_take_turns() -> None:
         shares = [sum(run.store.state(n) is SENT_STATE for n in box) for box in (first, second)]
         assert sum(shares) in {19, 20}
         assert abs(shares[0] - shares[1]) <= 1
+
+
+async def test_a_slowed_domain_keeps_its_own_queue_until_it_is_over() -> None:
+    run = loop(mailbox(retry=NO_JITTER))
+    watched = Watched(run)
+    watched.throttled = {SLOW}
+    run.store.add("box", domain=SLOW)
+    async with run:
+        watched.throttled = set()
+        run.store.add("box", domain=SLOW)
+        await run.run(120)
+        line = run.dispatcher._lines["box"]
+        run.store.add("box", domain=QUICK)
+        await settle()
+        assert SLOW in {feed.domain for feed in line.feeds}
+        line.world.relay.streams[SLOW].slowing = None
+        run.store.add("box", domain=QUICK)
+        await settle()
+        assert SLOW not in {feed.domain for feed in line.feeds}
