@@ -13,12 +13,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from postroom.cli.demo_names import Names
 from postroom.cli.demo_people import NotTaken, People
-from postroom.cli.demo_relay import HOST, Relay
+from postroom.cli.demo_relay import Relay
 from postroom.client import Client
 from postroom.client.errors import PostroomError
 from postroom.client.host import Host
+from postroom.selftest.names import Names
+from postroom.selftest.relay import HOST
 
 
 MAILBOX: Final = "reports"
