@@ -12,9 +12,11 @@ from postroom.config.settings import ApiSettings, DaemonSettings
 from postroom.core.mailbox import (
     AutoSubmitted,
     DomainPace,
+    DoubtPolicy,
     LaneShares,
     Limits,
     Mailbox,
+    OnUncertain,
     Pace,
     Relay,
     RetryPolicy,
@@ -59,7 +61,8 @@ concurrency = 2
 domain_pace = { "Gmail.com" = { per_second = 0.5, concurrency = 2 } }
 lanes = { high = 5, standard = 2, bulk = 1, bulk_per_second = 0.5, reserve_high = 0.2 }
 retry = { first_s = 300, factor = 2, jitter = 0, max_attempts = 5 }
-on_uncertain = "hold"
+on_uncertain = { policy = "resend", after_s = 60.5 }
+success_reports = true
 limits = { queued = 10, accepted_per_hour = 20, attachment_bytes = 30 }
 recipients_allow = ["example.com", "alice@example.org", "*.example.net"]
 recipients_deny = ["ceo@example.com"]
@@ -113,8 +116,34 @@ def test_a_whole_file_becomes_typed_settings(tmp_path: Path) -> None:
             divert_to="staging@example.com",
             attachment_roots=("/srv/reports", str(tmp_path / "more")),
             auto_submitted=AutoSubmitted.NO,
+            on_uncertain=DoubtPolicy(OnUncertain.RESEND, timedelta(seconds=60.5)),
+            wants_success=True,
         )
     }
+
+
+def test_success_reports_without_a_return_path_are_warned_of(tmp_path: Path) -> None:
+    settings = load_text(tmp_path, f"{MAILBOX}\nsuccess_reports = true")
+    (warning,) = settings.warnings
+    assert warning.key == "mailbox.support.success_reports"
+    assert "return_path" in warning.fix
+
+
+POLICIES = {
+    "hold": ("'hold'", DoubtPolicy()),
+    "hold in a table": ("{ policy = 'hold' }", DoubtPolicy()),
+    "resend": ("'resend'", DoubtPolicy(OnUncertain.RESEND, timedelta(minutes=15))),
+    "assume_sent": ("'assume_sent'", DoubtPolicy(OnUncertain.ASSUME_SENT, timedelta(minutes=15))),
+    "a table": ("{ policy = 'assume_sent' }", DoubtPolicy(OnUncertain.ASSUME_SENT, timedelta(minutes=15))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "policy"), POLICIES.values(), ids=POLICIES)
+def test_a_policy_for_doubt_is_a_word_or_a_table(
+    tmp_path: Path, written: str, policy: DoubtPolicy
+) -> None:
+    settings = load_text(tmp_path, f"{MAILBOX}\non_uncertain = {written}")
+    assert settings.mailboxes["support"].on_uncertain == policy
 
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
@@ -269,8 +298,15 @@ WRONG = {
     "a root without a name": (_mailbox("attachment_roots = ['']"), "mailbox.support.attachment_roots", "empty"),
     "a pace slower than any clock": (_relay("pace = { per_second = 1e-320 }"), "relay.r.pace.per_second", "more than 0"),
     "a wait of nothing": (_mailbox("retry = { first_s = 1e-320 }"), "mailbox.support.retry.first_s", "more than 0"),
-    "resending, which comes later": (_mailbox("on_uncertain = { policy = 'resend' }"), "mailbox.support.on_uncertain", "later"),
-    "assuming, which comes later": (_mailbox("on_uncertain = 'assume_sent'"), "mailbox.support.on_uncertain", "later"),
+    "an unknown policy": (_mailbox("on_uncertain = 'forget'"), "mailbox.support.on_uncertain", "'assume_sent'"),
+    "an unknown policy in a table": (_mailbox("on_uncertain = { policy = 'forget' }"), "mailbox.support.on_uncertain.policy", "'resend'"),
+    "a policy without a word": (_mailbox("on_uncertain = { after_s = 9 }"), "mailbox.support.on_uncertain.policy", "missing"),
+    "a policy at once": (_mailbox("on_uncertain = { policy = 'resend', after_s = 0 }"), "mailbox.support.on_uncertain.after_s", "at least 1"),
+    "a policy after years": (_mailbox("on_uncertain = { policy = 'resend', after_s = 1e9 }"), "mailbox.support.on_uncertain.after_s", "at most"),
+    "a wait for nothing": (_mailbox("on_uncertain = { policy = 'hold', after_s = 9 }"), "mailbox.support.on_uncertain.after_s", "says nothing"),
+    "an unknown key of a policy": (_mailbox("on_uncertain = { policy = 'resend', after = 9 }"), "mailbox.support.on_uncertain.after", "after_s"),
+    "a policy that is a number": (_mailbox("on_uncertain = 1"), "mailbox.support.on_uncertain", "must be text"),
+    "success reports in words": (_mailbox("success_reports = 'yes'"), "mailbox.support.success_reports", "true or false"),
     "an owner, who comes later": (_mailbox("owner = 'ops@example.com'"), "mailbox.support.owner", "later"),
     "no TOML": ("[daemon", "", "not TOML"),
     "brackets without end": ("x = " + "[" * 100_000, "", "not TOML"),

@@ -20,7 +20,7 @@ from postroom.ops.logline import without_addresses
 from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
-from postroom.ports.changes import RecipientSuppressed
+from postroom.ports.changes import DoubtJudged, RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped
 from support.ops_clock import LateClock
 from support.ops_deliveries import NEW_JOB, NOW, SENT, STARTED, refused, unanswered
@@ -110,11 +110,23 @@ _PUT_OFF = {
     R.RESCHEDULED: S.PENDING,
 }
 
+_JUDGED = {
+    R.EVIDENCE_REPLY_TOKEN: (S.SENT, "evidence"),
+    R.EVIDENCE_RETURN_PATH: (S.SENT, "evidence"),
+    R.EVIDENCE_MESSAGE_ID: (S.SENT, "evidence"),
+    R.POLICY_RESEND: (S.PENDING, "policy"),
+    R.POLICY_ASSUME_SENT: (S.SENT, "policy"),
+}
+
 GOLDEN = Path(__file__).with_name("reasons.jsonl")
 
 
 def _line_of(reason: ReasonCode) -> str:
     log = Log()
+    if reason in _JUDGED:
+        after, by = _JUDGED[reason]
+        log.decisions.doubt_judged(DoubtJudged(4711, 42, "support", after, by, reason))
+        return log.stream.getvalue().rstrip("\n")
     if reason in _REFUSALS:
         code, text, state = _REFUSALS[reason]
         outcome = refused(code, text, state, reason)

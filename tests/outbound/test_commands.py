@@ -57,7 +57,7 @@ def test_an_offer_is_read(extensions: dict[str, str], expected: Offer) -> None:
 )
 def test_an_address_is_written_as_it_is(address: str) -> None:
     assert find_unfit(ALL, envelope(recipient=address)) is None
-    assert rcpt_command(envelope(recipient=address)) == f"RCPT TO:<{address}>\r\n".encode()
+    assert rcpt_command(ALL, envelope(recipient=address)) == f"RCPT TO:<{address}>\r\n".encode()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_is_more_than_an_address_is_refused(address: str) -> None:
 def test_a_command_is_one_line_and_one_path(sender: str, recipient: str) -> None:
     wanted = envelope(sender=f"{sender}@a.example", recipient=f"{recipient}@b.example")
     if find_unfit(ALL, wanted) is None:
-        for command in (mail_command(ALL, wanted), rcpt_command(wanted)):
+        for command in (mail_command(ALL, wanted), rcpt_command(ALL, wanted)):
             assert command.endswith(b"\r\n")
             assert not set(command[:-2]) & {*range(32), 127}
 
@@ -104,6 +104,39 @@ def test_an_envid_is_written_as_xtext() -> None:
 def test_an_envid_goes_where_it_fits(envid: str, is_written: bool) -> None:  # noqa: FBT001
     assert (b"ENVID=" in mail_command(ALL, envelope(envid=envid))) == is_written
     assert b"ENVID=" not in mail_command(Offer(), envelope(envid=envid))
+
+
+def asking(recipient: str, *, wants_success: bool = True) -> Envelope:
+    return Envelope("a@a.example", recipient, "x", 10, wants_success=wants_success)
+
+
+NOTIFY = " NOTIFY=SUCCESS,FAILURE,DELAY"
+LONG = f"{'+' * 180}@b.example"
+
+
+@pytest.mark.parametrize(
+    ("offer", "wanted", "parameters"),
+    [
+        pytest.param(
+            ALL,
+            asking("b@b.example"),
+            f"{NOTIFY} ORCPT=rfc822;b@b.example",
+            id="wanted and offered",
+        ),
+        pytest.param(Offer(), asking("b@b.example"), "", id="not offered"),
+        pytest.param(ALL, asking("b@b.example", wants_success=False), "", id="not wanted"),
+        pytest.param(
+            ALL, asking("b+c=d@b.example"), f"{NOTIFY} ORCPT=rfc822;b+2Bc+3Dd@b.example", id="xtext"
+        ),
+        pytest.param(ALL, asking("jürgen@b.example"), NOTIFY, id="no ASCII"),
+        pytest.param(ALL, asking(LONG), NOTIFY, id="too long for ORCPT"),
+    ],
+)
+def test_success_is_asked_for_beside_failure_and_never_alone(
+    offer: Offer, wanted: Envelope, parameters: str
+) -> None:
+    line = rcpt_command(offer, wanted)
+    assert line == f"RCPT TO:<{wanted.recipient}>{parameters}\r\n".encode()
 
 
 LINES = st.lists(st.sampled_from([b"a", b"..", b"..a", b"", b"a.b"]), min_size=1).map(

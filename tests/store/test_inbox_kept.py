@@ -50,7 +50,7 @@ class Spool:
 
 async def age(outbox: Outbox, now: Instant) -> Spool:
     spool = Spool()
-    await SqliteRetention(outbox.database, Retention(), spool.unlink).run(now)
+    await SqliteRetention(outbox.database, Retention(), spool.unlink, lambda: True).run(now)
     return spool
 
 

@@ -235,7 +235,7 @@ async def take_old(office: PostOffice, days: int) -> None:
     async def unlink(digest: str) -> bool:
         return True
 
-    retention = SqliteRetention(office.outbox.database, Retention(), unlink)
+    retention = SqliteRetention(office.outbox.database, Retention(), unlink, lambda: True)
     await retention.run(Instant(NOON + days * 24 * 3600 * SECOND))
 
 

@@ -198,7 +198,9 @@ async def test_an_answer_finds_its_thread_when_retention_took_the_delivery(
     async def unlink(sha256: str) -> bool:
         return True
 
-    taken = await SqliteRetention(office.outbox.database, Retention(), unlink).run(days(40))
+    taken = await SqliteRetention(office.outbox.database, Retention(), unlink, lambda: True).run(
+        days(40)
+    )
     assert taken.jobs == 1
     for mail, tokens in ((by_id(message_id), ()), (in_mail(subject="x"), (token_of(number),))):
         event = await office.published(mail, *tokens, at=days(40))

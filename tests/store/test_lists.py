@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import Address
 from postroom.core.mailbox import Lane
@@ -61,6 +61,8 @@ DELIVERY_FILTERS = {
     "domain": DeliveryFilter(domain="example.com"),
     "domain, mailbox": DeliveryFilter(domain="example.com", mailbox_id="support"),
     "since": DeliveryFilter(since=NOW),
+    "hold": DeliveryFilter(hold_reason=HoldReason.OPERATOR),
+    "hold, mailbox": DeliveryFilter(hold_reason=HoldReason.OPERATOR, mailbox_id="support"),
 }
 
 
@@ -145,6 +147,7 @@ INDEXES = {
     "deliveries by mailbox": "delivery_state (mailbox_id=? AND state=? AND rowid>? AND rowid<?)",
     "deliveries by reason": "delivery_reason (mailbox_id=? AND reason_code=? AND rowid>? AND rowid<?)",
     "deliveries by domain": "delivery_domain (mailbox_id=? AND domain=? AND rowid>? AND rowid<?)",
+    "deliveries by hold": "delivery_held (mailbox_id=? AND hold_reason=? AND rowid>? AND rowid<?)",
     "candidates by none": "delivery_state (mailbox_id=? AND state=? AND rowid>? AND rowid<?)",
     "dead, next page": "delivery_dead (settled_at>? AND settled_at<?)",
     "suppressions of a mailbox": "suppression_mailbox (mailbox_id=? AND rowid<?)",
@@ -222,6 +225,7 @@ def test_pages_of_deliveries_hold_every_delivery_once_newest_first(
         if by.mailbox_id in (None, row["mailbox_id"])
         and by.state in (None, row["state"])
         and by.reason_code in (None, row["reason_code"])
+        and by.hold_reason in (None, row["hold_reason"])
     ]
     assert found
 

@@ -145,7 +145,7 @@ async def test_a_restored_copy_holds_what_waits_and_gives_no_number_twice(tmp_pa
         log_id, _, _ = await outbox.reader.event_span()
     change(tmp_path, "UPDATE instance SET is_backup = 1, clean_stop = 0")
     async with outbox_in(tmp_path) as outbox:
-        assert outbox.opened.is_restored
+        assert outbox.opened.restored == 2
         states = [await outbox.reader.find_delivery(n) for n in (1, 2, 3)]
         assert [(one.state, one.hold_reason, one.crashes) for one in states if one] == [
             (DeliveryState.HELD, HoldReason.RESTORED, 0),
@@ -157,7 +157,7 @@ async def test_a_restored_copy_holds_what_waits_and_gives_no_number_twice(tmp_pa
         assert again != log_id
         assert newest >= 2**32
     async with outbox_in(tmp_path) as outbox:
-        assert not outbox.opened.is_restored
+        assert outbox.opened.restored is None
 
 
 async def test_a_store_from_another_machine_is_opened_only_when_that_is_accepted(

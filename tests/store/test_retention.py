@@ -43,7 +43,7 @@ class Spool:
 
 
 def retention(opened: Database, spool: Spool | None = None) -> SqliteRetention:
-    return SqliteRetention(opened, Retention(), (spool or Spool()).unlink)
+    return SqliteRetention(opened, Retention(), (spool or Spool()).unlink, lambda: True)
 
 
 async def sql(opened: Database, statement: str, *values: object) -> list[tuple[object, ...]]:

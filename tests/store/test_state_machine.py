@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 
 from postroom.core.delivery import UNSETTLED, WAITING, DeliveryState, may_become
 from postroom.core.instant import SECOND, Instant
+from postroom.core.mailbox import OnUncertain
 from postroom.core.status import job_status
+from postroom.core.token import TokenKind
 from postroom.ports.desk import Actor, Verdict
+from postroom.ports.doubting import PolicyTurn
 from postroom.store.sqlite.outbox import Outbox
+from support.arrivals import PostOffice, in_mail, token_of
 from support.store_host import NOON, outbox_in, rows_in
 from support.store_jobs import new_job, outcome_of, start_of
 
@@ -34,6 +38,8 @@ STEPS = st.one_of(
     st.tuples(st.just("pause"), st.booleans()),
     st.tuples(st.just("expire"), st.none()),
     st.tuples(st.just("crash"), st.none()),
+    st.tuples(st.just("evidence"), st.sampled_from(list(TokenKind))),
+    st.tuples(st.just("policy"), st.sampled_from([OnUncertain.RESEND, OnUncertain.ASSUME_SENT])),
 )
 
 
@@ -73,6 +79,8 @@ async def do(outbox: Outbox, number: int, verb: str, with_: object) -> None:
         await do_as_loop(outbox, number, verb, with_)
     elif verb == "crash":
         raise Crash
+    elif verb in {"evidence", "policy"}:
+        await do_about_doubt(outbox, number, with_)
     else:
         await do_by_hand(outbox, number, verb, with_)
 
@@ -89,6 +97,17 @@ async def do_as_loop(outbox: Outbox, number: int, verb: str, with_: object) -> N
             await outbox.loop.finish(outcome_of(number, claim, with_, due_at=NOON))
         case _:
             await outbox.loop.end_expired(Instant(NOON + 2 * SECOND), 10)
+
+
+async def do_about_doubt(outbox: Outbox, number: int, with_: object) -> None:
+    match with_:
+        case TokenKind() as kind:
+            await PostOffice(outbox).publish(in_mail(), token_of(number, kind))
+        case OnUncertain() as kind:
+            turn = PolicyTurn("support", kind, NOON, NOON, 10)
+            await outbox.doubts.settle_due(turn)
+        case _:
+            raise AssertionError(with_)
 
 
 async def do_by_hand(outbox: Outbox, number: int, verb: str, with_: object) -> None:
@@ -123,6 +142,8 @@ async def check(directory: Path) -> None:
         )
         assert rows[0][0] is None
         assert rows[-1][1] == now
+        policy = "SELECT count(*) FROM history WHERE delivery = ? AND by = 'policy' AND after = 'pending'"
+        assert rows_in(directory, policy, number)[0] <= (1,)
         for earlier, row in pairwise(rows):
             assert row[0] == earlier[1]
             assert may_become(S(row[0]), S(row[1]))

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -30,12 +31,14 @@ from postroom.ports.accepting import (
     LeaseLost,
     NewJob,
 )
+from postroom.ports.backups import Backup, BackupUnderWay
 from postroom.ports.desk import (
     Actor,
     BulkResult,
     CancelAnswer,
     Cancelled,
     DeliveryFilter,
+    Hold,
     JobFilter,
     Verdict,
     WrongState,
@@ -108,6 +111,12 @@ class FakeOutbox:
         found = [one for one in self.deliveries() if by.state in {None, one.state}]
         return Page(tuple(replace(one, history=()) for one in found[:limit]), None)
 
+    async def find_holds(self) -> tuple[Hold, ...]:
+        held = Counter(
+            (one.mailbox_id, one.hold_reason) for one in self.deliveries() if one.hold_reason
+        )
+        return tuple(Hold(*key, count) for key, count in held.items())
+
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int
     ) -> Page[DeliveryRecord]:
@@ -167,6 +176,17 @@ class FakeOutbox:
     ) -> BulkResult:
         self.did.append(("retry_deliveries", by, dry_run, limit))
         return BulkResult(3, 0 if dry_run else 3)
+
+    async def release(
+        self, number: int, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        return self._move(await self.find_delivery(number), S.HELD, S.PENDING)
+
+    async def release_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        self.did.append(("release_deliveries", by, dry_run, limit))
+        return BulkResult(4, 0 if dry_run else 4)
 
     async def resolve(
         self, number: int, verdict: Verdict, actor: Actor, at: Instant
@@ -466,3 +486,44 @@ SUPPORT = Mailbox("support", "support@example.com", "Support", "main")
 EVENT = EventRecord(
     7, "delivery.sent", "support", NOW, {"answers": {"job_id": "job_0000000000001"}}
 )
+
+
+@dataclass
+class FakeBackups:
+    """Hands out these pieces; an exception among them is raised in its place."""
+
+    content: list[bytes | Exception] = field(default_factory=lambda: [b"tar, ", b"the rest"])
+    fault: Exception | None = None
+    is_busy: bool = False
+    closed: int = 0
+
+    async def begin(self, uid: int) -> Backup | BackupUnderWay:
+        if self.fault is not None:
+            raise self.fault
+        if self.is_busy:
+            return BackupUnderWay()
+        self.is_busy = True
+        return Backup(4711, self._pieces(), self._close)
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        for piece in self.content:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    def _close(self) -> None:
+        self.is_busy = False
+        self.closed += 1
+
+
+@dataclass
+class FakeTrust:
+    """The clock is doubted until somebody confirms it, if it is."""
+
+    is_odd: bool = False
+
+    def is_doubted(self) -> bool:
+        return self.is_odd
+
+    def confirm(self) -> None:
+        self.is_odd = False

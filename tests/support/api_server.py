@@ -18,11 +18,13 @@ from postroom.api.tasks import Kept
 from postroom.ops.bells import CommitBells
 from support.api_fakes import (
     SUPPORT,
+    FakeBackups,
     FakeLoop,
     FakeMessages,
     FakeOutbox,
     FakeSignals,
     FakeSubmitter,
+    FakeTrust,
     FakeUploads,
 )
 from support.clock import HandClock
@@ -116,11 +118,14 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         bells=CommitBells(),
         conversations=FakeConversations(),
         uploads=FakeUploads(),
+        backups=FakeBackups(),
         loop=FakeLoop(outbox),
         signals=FakeSignals(),
         messages=FakeMessages(),
         mailboxes={"support": SUPPORT},
         clock=HandClock(NOW),
+        trust=FakeTrust(),
+        is_operator=lambda uid: uid == UID,
         kept=Kept(group),
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),

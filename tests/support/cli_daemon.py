@@ -82,6 +82,25 @@ ENDED = {
     "earliest_at": None,
     "gates": [],
 }
+DOUBTED = {
+    **brief(4, "dan@example.com", "uncertain", reason_code="doubt.no_answer"),
+    "settled_by": "loop",
+}
+OUTLOOK = {
+    "delivery_id": "dlv_4",
+    "state": "uncertain",
+    "blocked_by": "doubt",
+    "earliest_at": AT,
+    "gates": [
+        {
+            "name": "doubt",
+            "verdict": "blocked",
+            "value": f"in doubt since {AT}",
+            "threshold": "resend after 900 s",
+            "until_at": AT,
+        },
+    ],
+}
 CLOSED = {"state": "closed", "reason": None, "probe_at": None}
 STORM = {"state": "open", "reason": "permanent_storm", "probe_at": AT}
 MAILBOXES = {
@@ -206,6 +225,19 @@ STATS = {
         }
     },
 }
+HELD = {
+    **DELIVERY,
+    "state": "held",
+    "hold_reason": "restored",
+    "recipient": f"bob@example.com{EVIL}",
+    "attempts": 0,
+}
+HOLDS = {
+    "items": [
+        {"mailbox_id": "support", "hold_reason": "restored", "deliveries": 4},
+        {"mailbox_id": "news", "hold_reason": "a later word", "deliveries": 1},
+    ]
+}
 SUPPRESSION = {
     "mailbox_id": None,
     "address": "gone@example.com",
@@ -222,6 +254,12 @@ def page(*items: Any) -> dict[str, Any]:
 
 def teach(daemon: FakeDaemon) -> None:
     """Answer every call that the command line makes."""
+    _teach_the_way_out(daemon)
+    _teach_the_way_in(daemon)
+    _teach_the_rest(daemon)
+
+
+def _teach_the_way_out(daemon: FakeDaemon) -> None:
     daemon.on("POST /v1/jobs", Say(202, {**JOB, "status": "accepted"}))
     daemon.on("GET /v1/jobs/job_1", JOB)
     daemon.on("GET /v1/jobs", page(JOB))
@@ -231,13 +269,33 @@ def teach(daemon: FakeDaemon) -> None:
     )
     daemon.on("GET /v1/deliveries/dlv_3", {**DELIVERY, "history": HISTORY})
     daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
+    daemon.on("GET /v1/deliveries/dlv_4", {**DOUBTED, "history": HISTORY[:2]})
+    daemon.on("GET /v1/deliveries/dlv_4/explain", OUTLOOK)
     daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
-    for act in ("retry", "cancel", "resolve"):
+    daemon.on("POST /v1/deliveries/dlv_3/release", {**DELIVERY, "state": "pending"})
+    daemon.on("GET /v1/deliveries", page(HELD))
+    daemon.on("GET /v1/holds", HOLDS)
+    for act in ("release", "retry", "cancel", "resolve"):
         daemon.on(f"POST /v1/deliveries/{act}", {"matched": 4, "done": 4})
     daemon.on("GET /v1/dead-letters", DEAD)
+
+
+def _teach_the_way_in(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/events", page(EVENT))
+    daemon.on("GET /v1/events/stream", Say(body=STREAM))
+    daemon.on("POST /v1/leases", {"leases": [LEASE]})
+    daemon.on("POST /v1/leases/lse_1/release", {"id": "lse_1"})
+    daemon.on("POST /v1/leases/lse_1/complete", COMPLETED)
+    daemon.on("POST /v1/events/evt_1/retry", {"id": "evt_1", "consumer": "default"})
+    daemon.on("GET /v1/threads/thr_1", THREAD)
+    daemon.on(
+        "POST /v1/threads/thr_1/resume", {**THREAD, "held": False, "held_at": None, "holds": []}
+    )
+
+
+def _teach_the_rest(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/mailboxes", MAILBOXES)
     for act in ("pause", "resume"):
         daemon.on(f"POST /v1/mailboxes/support/{act}", {"id": "support"})
@@ -249,15 +307,7 @@ def teach(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/version", {"name": "postroom", "version": "0.1.0", "api": "v1"})
     daemon.on("GET /v1/readyz", {"status": "ready"})
     daemon.on("POST /v1/attachments", Say(201, {"ref": "att_1"}))
-    daemon.on("GET /v1/events/stream", Say(body=STREAM))
-    daemon.on("POST /v1/leases", {"leases": [LEASE]})
-    daemon.on("POST /v1/leases/lse_1/release", {"id": "lse_1"})
-    daemon.on("POST /v1/leases/lse_1/complete", COMPLETED)
-    daemon.on("POST /v1/events/evt_1/retry", {"id": "evt_1", "consumer": "default"})
-    daemon.on("GET /v1/threads/thr_1", THREAD)
-    daemon.on(
-        "POST /v1/threads/thr_1/resume", {**THREAD, "held": False, "held_at": None, "holds": []}
-    )
+    daemon.on("POST /v1/clock/confirm", {"at": AT, "is_doubted": False})
 
 
 def _cancelled(number: int, word: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@
         await post.run(300)                      # five minutes later
 
 Real: store, submitter, staging, spool, dispatcher, pool, SMTP; listener, parsers and intake where the settings have a
-listener. Not there: the API's socket (`serve` opens it) and housekeeping.
+listener. Not there: the API's socket (`serve` opens it), the keeper of leases and housekeeping.
 """
 
 import asyncio
@@ -242,6 +242,7 @@ async def open_post(
                 ring = ring or await find_keys(said, tools, outbox)
                 joined = await join(said, tools, outbox, files, ring, group)
                 loop = group.create_task(joined.dispatcher.run())
+                doubts = group.create_task(joined.doubts.run())
                 if joined.inward is not None:
                     await joined.inward.start()
                     intake = group.create_task(joined.inward.intake.run())
@@ -249,6 +250,7 @@ async def open_post(
                 try:
                     yield post
                 finally:
+                    doubts.cancel()
                     if joined.inward is not None:
                         intake.cancel()
                         await joined.inward.close()

@@ -94,7 +94,7 @@ class RealDaemon:
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
         argv = [
             *words,
-            *(() if words[0] in {"run", "config"} else ("--socket", self.client.socket)),
+            *(() if words[0] in {"run", "config", "restore"} else ("--socket", self.client.socket)),
         ]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(argv)

@@ -104,7 +104,11 @@ async def _write(
         case Nothing():
             return web.Response(status=204, headers={"Server": _SERVER})
         case Content():
-            return await _stream(request, result)
+            try:
+                return await _stream(request, result)
+            finally:
+                if result.close is not None:
+                    result.close()
 
 
 def refuse(refusal: Refusal, found: Found | None = None) -> web.Response:

@@ -9,8 +9,9 @@ from datetime import timedelta
 from postroom.api.tasks import Kept
 from postroom.core.mailbox import Mailbox
 from postroom.ports.accepting import AcceptResult, NewJob
+from postroom.ports.backups import Backups
 from postroom.ports.desk import Admin, Reader
-from postroom.ports.host import Clock
+from postroom.ports.host import Clock, Trust
 from postroom.ports.inbox import Conversations
 from postroom.ports.leasing import Bells, Leases
 from postroom.ports.loop import Loop, Messages, Signals
@@ -36,7 +37,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts. `stopping` is set by the server's drain. `principal` reads the peer's uid from a connection, None where it has none that counts.
+    """The parts. `stopping` is set by the server's drain. `is_operator` says of a uid whether it may do what concerns all. `principal` reads the peer's uid from a connection, None where it has none that counts.
 
     `on_fault` is told of every exception that nobody expected, with the call in which it happened;
     `on_store_refused` of every time that the store said no; `on_accepted` of what the store made of a reply that came
@@ -50,11 +51,14 @@ class Parts:
     bells: Bells
     conversations: Conversations
     uploads: Uploads
+    backups: Backups
     loop: Loop
     signals: Signals
     messages: Messages
     mailboxes: Mapping[str, Mailbox]
     clock: Clock
+    trust: Trust
+    is_operator: Callable[[int], bool]
     kept: Kept
     principal: Callable[[socket.socket], int | None]
     on_fault: Callable[[str, Exception], None]

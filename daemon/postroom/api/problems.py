@@ -18,10 +18,12 @@ class Code(StrEnum):
     BODY_INCOMPLETE = "body_incomplete"
     BAD_REQUEST = "bad_request"
     PRINCIPAL_UNKNOWN = "principal_unknown"
+    NOT_ALLOWED = "not_allowed"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
     WRONG_STATE = "wrong_state"
+    BACKUP_UNDER_WAY = "backup_under_way"
     LEASE_LOST = "lease_lost"
     ALREADY_REPLIED = "already_replied"
     LOG_RESET = "log_reset"
@@ -85,6 +87,11 @@ TABLE: Final[Mapping[Code, Entry]] = {
         "The caller has no name here",
         "Connect as a user of this machine; a uid that a user namespace hides is refused.",
     ),
+    Code.NOT_ALLOWED: _E(
+        403,
+        "The caller may not do this",
+        "Call as root, or as the user that the daemon runs as.",
+    ),
     Code.NOT_FOUND: _E(404, "There is no such thing", "Check the path and the id."),
     Code.METHOD_NOT_ALLOWED: _E(405, "This call has another method", "See the Allow header."),
     Code.BODY_TIMEOUT: _E(
@@ -94,6 +101,9 @@ TABLE: Final[Mapping[Code, Entry]] = {
         409,
         "This can not be done in its present state",
         "Read the delivery again and see `detail`.",
+    ),
+    Code.BACKUP_UNDER_WAY: _E(
+        409, "Another backup is under way", "Wait for its end, then ask again."
     ),
     Code.LEASE_LOST: _E(
         409,

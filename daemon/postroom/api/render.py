@@ -121,6 +121,7 @@ def render_delivery(record: DeliveryRecord, *, with_history: bool = False) -> sh
         deferrals=record.deferrals,
         crashes=record.crashes,
         unanswered_marks=record.doubts,
+        resends=record.resends,
         stage=record.stage,
         marked_at=render_instant(record.marked_at),
         reply_code=record.reply_code,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.ids import Kind
 from postroom.core.job import Copies, OnDuplicate
 from postroom.core.mailbox import AutoSubmitted
@@ -87,6 +87,7 @@ class DeliveryQuery(Asked, frozen=True):
     state: DeliveryState | None = None
     reason_code: ReasonCode | None = None
     domain: Addr | None = None
+    hold_reason: HoldReason | None = None
     since: Since | None = None
     cursor: Cursor | None = None
     limit: Limit = PAGE
@@ -162,6 +163,7 @@ class BulkFilter(Asked, frozen=True):
     state: DeliveryState | None = None
     reason_code: ReasonCode | None = None
     domain: Addr | None = None
+    hold_reason: HoldReason | None = None
     since: Since | None = None
 
 

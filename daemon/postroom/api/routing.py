@@ -60,7 +60,8 @@ class Text:
 class Content:
     """Bytes in pieces; `size_bytes` is None where nobody knows it before.
 
-    Who takes nothing for `stall` is hung up on; None = it may take as long as it likes.
+    Who takes nothing for `stall` is hung up on; None = it may take as long as it likes. `close` is called at the end,
+    however that comes.
     """
 
     pieces: AsyncIterator[bytes]
@@ -68,6 +69,7 @@ class Content:
     size_bytes: int | None
     headers: Mapping[str, str]
     stall: timedelta | None = None
+    close: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ class Delivery(Answered, frozen=True):
     deferrals: int
     crashes: int
     unanswered_marks: int
+    resends: int
     stage: Stage | None
     marked_at: Moment | None
     reply_code: int | None
@@ -194,6 +195,20 @@ class Explanation(Answered, frozen=True):
     blocked_by: str | None
     earliest_at: Moment | None
     gates: list[Gate]
+
+
+class Hold(Answered, frozen=True):
+    """So many deliveries of a mailbox are held for this reason."""
+
+    mailbox_id: str
+    hold_reason: str
+    deliveries: int
+
+
+class Holds(Answered, frozen=True):
+    """All of them, one for each mailbox and reason."""
+
+    items: list[Hold]
 
 
 class BulkAnswer(Answered, frozen=True):

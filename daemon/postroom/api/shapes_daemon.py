@@ -87,3 +87,10 @@ class Version(Answered, frozen=True):
     name: Literal["postroom"]
     version: str
     api: Literal["v1"]
+
+
+class ClockView(Answered, frozen=True):
+    """What the daemon's clock says, and whether it is doubted: then what can not be undone waits."""
+
+    at: Moment
+    is_doubted: bool

@@ -9,7 +9,20 @@ from typing import Final
 import click
 
 from postroom import __version__
-from postroom.cli import act, admin, events, explain, jobs, send, serve, watch
+from postroom.cli import (
+    act,
+    admin,
+    backup,
+    doctor,
+    events,
+    explain,
+    held,
+    jobs,
+    restore,
+    send,
+    serve,
+    watch,
+)
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, talk
@@ -25,9 +38,11 @@ _VERBS: Final = (
     jobs.jobs,
     jobs.show,
     act.cancel,
+    act.release,
     act.retry,
     act.resolve,
     explain.explain,
+    held.held,
     jobs.dead_letters,
     events.events,
     events.thread,
@@ -35,6 +50,9 @@ _VERBS: Final = (
     admin.suppressions,
     watch.stats,
     serve.config_group,
+    backup.backup,
+    restore.restore,
+    doctor.doctor,
 )
 _SIGPIPE: Final = 128 + 13
 

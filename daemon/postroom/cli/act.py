@@ -1,4 +1,4 @@
-"""Acting on what is there: cancel, retry, resolve; one by one, or all that a filter meets."""
+"""Acting on what is there: cancel, release, retry, resolve; one by one, or all that a filter meets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ from postroom.cli.jobs import deliveries_table
 from postroom.cli.paper import Json, column, data, emit, plain, table, talk
 from postroom.client import Act
 from postroom.client.asking import given
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 
 
 Verdict = Literal["sent", "resend", "failed"]
 Option = Callable[[Callable[..., int]], Callable[..., int]]
 
 _STATES: Final = ", ".join(DeliveryState)
+_FILTERS: Final = ("mailbox_id", "state", "reason_code", "hold_reason", "domain", "since")
 _LIMIT: Final = 1_000  # what the daemon takes when nothing is said
 _CANCELS: Final = (
     column("DELIVERY", "id"),
@@ -40,6 +41,8 @@ class Work:
         """Do it to one delivery."""
         if self.verdict is not None:
             return desk.client.resolve(delivery_id, self.verdict)
+        if self.act == "release":
+            return desk.client.release_held(delivery_id)
         return desk.client.retry(delivery_id)
 
 
@@ -70,8 +73,16 @@ def _matching(verb: Callable[..., int]) -> Callable[..., int]:
     return verb
 
 
+HOLD_REASON = click.option(
+    "--hold-reason",
+    type=click.Choice([str(one) for one in HoldReason]),
+    help="… held for this reason …",
+)
+
+
 @click.command()
 @click.argument("job_ids", nargs=-1, metavar="[JOB]...")
+@HOLD_REASON
 @_matching
 @at_desk()
 def cancel(desk: Desk, /, job_ids: tuple[str, ...], **bulk: Any) -> int:
@@ -85,6 +96,20 @@ def cancel(desk: Desk, /, job_ids: tuple[str, ...], **bulk: Any) -> int:
     else:
         table(found, _CANCELS)
     return Exit.OK if all(row["cancel"] == "cancelled" for row in found) else Exit.REFUSED
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[DELIVERY|JOB]...")
+@HOLD_REASON
+@_matching
+@at_desk()
+def release(desk: Desk, /, names: tuple[str, ...], **bulk: Any) -> int:
+    """Let held deliveries go when their time comes.
+
+    Those named, those of a job, or all that a filter meets. What a restore held (restored) may have gone before, and
+    arrives twice then.
+    """
+    return _work(desk, Work("release", "held"), names, bulk)
 
 
 @click.command()
@@ -185,14 +210,11 @@ def _tell_answer(work: Work, answer: Json, *, is_dry: bool) -> None:
 
 
 def _filter(desk: Desk, bulk: dict[str, Any]) -> dict[str, str]:
-    names = ("mailbox_id", "state", "reason_code", "domain", "since")
     bulk["since"] = moments.ago("--since", bulk["since"], desk.host.now())
-    return given({name: bulk[name] for name in names})
+    return given({name: bulk.get(name) for name in _FILTERS})
 
 
 def _refuse_both(bulk: dict[str, Any]) -> None:
-    if any(
-        bulk[name] is not None for name in ("mailbox_id", "state", "reason_code", "domain", "since")
-    ):
+    if any(bulk.get(name) is not None for name in _FILTERS):
         problem = "Give ids or a filter, not both."
         raise click.UsageError(problem)

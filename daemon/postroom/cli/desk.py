@@ -1,6 +1,7 @@
 """What every verb that talks to a daemon has: --socket, --config, --json, and the client they come to."""
 
 import functools
+import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,17 +18,23 @@ from postroom.client.host import Host
 P = ParamSpec("P")
 
 # A question is answered at once or in the moment a restart takes; mail is handed over even when that takes longer.
+DEFAULT_CONFIG: Final = "/etc/postroom/postroom.toml"
+SOCKET_ENV: Final = "POSTROOM_SOCKET"
 ASK_S: Final = 3.0
 HAND_OVER_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where a verb works: the daemon it asks, how it answers, and what time it is."""
+    """Where a verb works: the daemon it asks, how it answers, and what time it is.
+
+    `config` is the settings file that was named, or the usual one where no socket was; None = there is none.
+    """
 
     client: Client
     is_json: bool
     host: Host
+    config: Path | None
 
 
 def at_desk(
@@ -44,7 +51,7 @@ def at_desk(
             is_json = any(one.params.get("is_json") for one in here)
             host = Host()
             client = Client(_socket(here), retry_s=retry_s, host=host)
-            return verb(Desk(client, is_json, host), *args, **kwargs)
+            return verb(Desk(client, is_json, host, _config(here)), *args, **kwargs)
 
         for option in (JSON_OPTION, *SOCKET_OPTIONS):
             run = option(run)
@@ -75,6 +82,15 @@ SOCKET_OPTIONS = (
 def _contexts(context: click.Context | None) -> list[click.Context]:
     """The verb's own context, then those above it: an option may stand before or after the verb."""
     return [] if context is None else [context, *_contexts(context.parent)]
+
+
+def _config(contexts: list[click.Context]) -> Path | None:
+    for one in contexts:
+        if one.params.get("config"):
+            return Path(one.params["config"])
+    is_elsewhere = any(one.params.get("socket") for one in contexts) or os.environ.get(SOCKET_ENV)
+    usual = Path(DEFAULT_CONFIG)
+    return usual if not is_elsewhere and usual.exists() else None
 
 
 def _socket(contexts: list[click.Context]) -> str | None:

@@ -21,7 +21,7 @@ class Exit(IntEnum):
     """How a verb ended; scripts rely on it."""
 
     OK = 0
-    FOUND = 1  # dead-letters: there are some
+    FOUND = 1  # dead-letters: there are some; what backup and doctor found
     USAGE = 64
     BAD_DATA = 65
     NO_INPUT = 66
@@ -39,9 +39,9 @@ class Exit(IntEnum):
 # docs/operating.md is held against it by a test.
 MEANINGS: Final[Mapping[Exit, str]] = {
     Exit.OK: "done",
-    Exit.FOUND: "`dead-letters`: there are some",
+    Exit.FOUND: "found: dead letters, missing files (`backup`), what fails (`doctor`)",
     Exit.USAGE: "wrong usage",
-    Exit.BAD_DATA: "the daemon found the request wrong",
+    Exit.BAD_DATA: "the daemon found the request wrong; a backup is not whole",
     Exit.NO_INPUT: "a file can not be read",
     Exit.NO_MAILBOX: "there is no such mailbox",
     Exit.REFUSED: "refused; with `--wait`: it ended unsent",

@@ -7,7 +7,7 @@ import click
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import deliveries_table, short
-from postroom.cli.meanings import GATES, tell_reasons
+from postroom.cli.meanings import tell_reasons, waiting_at
 from postroom.cli.paper import Column, Json, column, data, dig, emit, paint, plain, table, talk
 from postroom.client import UNSETTLED
 
@@ -31,7 +31,7 @@ def explain(desk: Desk, name: str) -> int:
     """
     is_delivery = name.startswith("dlv_")
     deliveries = [] if is_delivery else desk.client.job(name)["deliveries"]
-    waiting = [one["id"] for one in deliveries if one["state"] in UNSETTLED]
+    waiting = [one["id"] for one in deliveries if one["state"] in {*UNSETTLED, "uncertain"}]
     found = [desk.client.explain(one) for one in ([name] if is_delivery else waiting)]
     if desk.is_json:
         emit(found[0] if is_delivery else {"items": found})
@@ -51,7 +51,9 @@ def explain(desk: Desk, name: str) -> int:
 
 def _summary(explanation: Json, blocked: str) -> str:
     state = plain(explanation.get("state"))
-    if blocked:
+    if state == "uncertain":
+        why = _outlook(explanation)
+    elif blocked:
         earliest = plain(short(dig(explanation, "earliest_at")))
         why = f"waits for {blocked}" + (f"; not before {earliest}" if earliest else "")
     elif state == "sending":
@@ -63,12 +65,19 @@ def _summary(explanation: Json, blocked: str) -> str:
     return f"{plain(explanation.get('delivery_id'))}  {paint(state)}: {why}"
 
 
+def _outlook(explanation: Json) -> str:
+    """What its mailbox does about doubt, and when."""
+    gate: Json = next(iter(explanation.get("gates", [])), {})
+    at = plain(short(gate.get("until_at")))
+    return f"on_uncertain is {plain(gate.get('threshold'))}" + (f", at {at}" if at else "")
+
+
 def _tell_gates(desk: Desk, explanation: Json, blocked: str) -> None:
     gates = explanation.get("gates", [])
     if not gates and explanation.get("state") not in UNSETTLED:
         deliveries_table([desk.client.delivery(str(explanation.get("delivery_id")))])
         return
-    waiting = GATES.get(blocked)
+    waiting = waiting_at(blocked)
     if waiting is not None:
         data(f"  Because {waiting.because}.")
         data(f"  What to do: {waiting.to_do}")

@@ -166,7 +166,7 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
     if desk.is_json:
         emit(found)
     elif is_delivery:
-        facts(_with_meaning(found))
+        facts({**_with_meaning(found), **_outlook(desk, found)})
         data("")
         table(found.get("history", []), _HISTORY)
     else:
@@ -252,6 +252,15 @@ def _show_raw(desk: Desk, name: str) -> int:
     else:
         sys.stdout.buffer.write(raw)
     return Exit.OK
+
+
+def _outlook(desk: Desk, delivery: Json) -> Json:
+    """What becomes by itself of a delivery in doubt, and when."""
+    if delivery.get("state") != "uncertain":
+        return {}
+    gates = desk.client.explain(str(delivery["id"]))["gates"]
+    gate: Json = next((one for one in gates if one.get("name") == "doubt"), {})
+    return {"on_uncertain": gate.get("threshold"), "that is at": gate.get("until_at")}
 
 
 def _with_meaning(delivery: Json) -> Json:

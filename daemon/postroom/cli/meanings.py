@@ -25,7 +25,7 @@ GATES: Final[Mapping[str, Waiting]] = {
     ),
     "hold": Waiting(
         "it is held, or a person paused its mailbox",
-        "`postroom mailboxes resume`, or bring the mailbox back; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
+        "`postroom mailboxes resume`, bring the mailbox back, or `postroom release`; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
     ),
     "mailbox_pace": Waiting(
         "the mailbox has used up its `per_second` or `per_minute`, or the part of it that is not for high",
@@ -91,9 +91,20 @@ GATES: Final[Mapping[str, Waiting]] = {
     "precondition": Waiting("its `not_after` is over", "Nothing."),
 }
 
+# Not a gate of the loop: what is in doubt waits for no turn.
+_DOUBT: Final = Waiting(
+    "the relay may have it, and nobody knows",
+    "Nothing where OPENS says when its mailbox's `on_uncertain` settles it; else `postroom resolve`.",
+)
+
 _MEANINGS: Final[Mapping[str, Explanation]] = {
     str(code): meaning for code, meaning in EXPLANATIONS.items()
 }
+
+
+def waiting_at(gate: str) -> Waiting | None:
+    """What it means to wait at this gate; None for one of a newer daemon."""
+    return _DOUBT if gate == "doubt" else GATES.get(gate)
 
 
 def meaning_of(reason_code: object) -> Explanation | None:

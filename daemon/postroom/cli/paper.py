@@ -23,6 +23,8 @@ _COLOURS: Final = {
     "passed": "green",
     "ok": "green",
     "failed": "red",
+    "fail": "red",
+    "warn": "yellow",
     "uncertain": "magenta",
     "partial": "yellow",
     "retry_scheduled": "yellow",

@@ -37,6 +37,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "status": "--status",
     "reason_code": "--reason",
     "domain": "--domain",
+    "hold_reason": "--hold-reason",
     "recipient": "--recipient",
     "since": "--since",
     "after": "--after",

@@ -5,27 +5,25 @@ What the daemon is made of is imported only when it is needed: every other verb 
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
 
 import click
 
-from postroom.cli.desk import JSON_OPTION
+from postroom.cli.desk import DEFAULT_CONFIG, JSON_OPTION
 from postroom.cli.exits import Exit
 from postroom.cli.paper import column, data, emit, plain, plain_text, table, talk
 from postroom.ports.errors import ConfigError
 
 
-_DEFAULT_CONFIG: Final = "/etc/postroom/postroom.toml"
-_CONFIG = click.option(
+CONFIG = click.option(
     "--config",
-    default=_DEFAULT_CONFIG,
+    default=DEFAULT_CONFIG,
     type=click.Path(dir_okay=False, path_type=Path),
-    help=f"The settings ({_DEFAULT_CONFIG}).",
+    help=f"The settings ({DEFAULT_CONFIG}).",
 )
 
 
 @click.command()
-@_CONFIG
+@CONFIG
 @click.option(
     "--accept-machine", is_flag=True, help="The store was moved here; its old daemon is gone."
 )
@@ -51,7 +49,7 @@ def run(
             accept_lost_keys=accept_lost_keys,
         )
     except ConfigError as error:
-        return _tell_config(config, error)
+        return tell_config(config, error)
 
 
 @click.group("config")
@@ -60,7 +58,7 @@ def config_group() -> None:
 
 
 @config_group.command("check")
-@_CONFIG
+@CONFIG
 @JSON_OPTION
 def config_check(config: Path, *, is_json: bool) -> int:
     """Read the settings and say everything that is wrong with them.
@@ -77,7 +75,7 @@ def config_check(config: Path, *, is_json: bool) -> int:
         if is_json:
             emit({"ok": False, "problems": [asdict(problem) for problem in error.problems]})
             return Exit.CONFIG
-        return _tell_config(config, error)
+        return tell_config(config, error)
     records, hints = dns_records(settings), advice(settings)
     if is_json:
         emit(
@@ -115,7 +113,7 @@ def demo() -> int:
     return play()
 
 
-def _tell_config(config: Path, error: ConfigError) -> int:
+def tell_config(config: Path, error: ConfigError) -> int:
     talk(f"postroom: {config} can not be used:")
     talk(plain_text(str(error)))
     return Exit.CONFIG

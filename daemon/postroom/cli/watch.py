@@ -7,6 +7,7 @@ import click
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.held import tell_holds
 from postroom.cli.jobs import deliveries_table, outcome, short
 from postroom.cli.paper import (
     Json,
@@ -68,12 +69,15 @@ def _daemon_status(desk: Desk) -> int:
     version = desk.client.version()
     is_ready = desk.client.is_ready()
     found = desk.client.mailboxes()["items"]
+    holds = desk.client.holds()["items"]
     if desk.is_json:
-        emit({"version": version["version"], "ready": is_ready, "mailboxes": found})
+        answer = {"version": version["version"], "ready": is_ready, "mailboxes": found}
+        emit({**answer, "holds": holds})
     else:
         state = "accepts mail" if is_ready else "does not accept mail"
         data(f"postroom {plain(version['version'])} at {plain(desk.client.socket)} {state}")
         mailboxes_table(found)
+        tell_holds(holds)
     return Exit.OK if is_ready else Exit.TRY_LATER
 
 

@@ -23,10 +23,11 @@ from postroom.client.conversing import Conversing
 from postroom.client.errors import PostroomError, TryLater, Unreachable
 from postroom.client.fields import JobFields, Recipients
 from postroom.client.host import Host
+from postroom.client.running import Running
 from postroom.client.wire import Call
 
 
-Act = Literal["cancel", "retry", "resolve"]
+Act = Literal["cancel", "release", "retry", "resolve"]
 
 DEFAULT_SOCKET: Final = "/run/postroom/api.sock"
 UNSETTLED: Final = frozenset({"pending", "held", "sending", "retry_scheduled"})
@@ -39,7 +40,7 @@ def find_socket(given: str | None = None) -> str:
     return given or os.environ.get("POSTROOM_SOCKET") or DEFAULT_SOCKET
 
 
-class Client(Conversing):
+class Client(Conversing, Running):
     """One daemon, at `socket`."""
 
     def __init__(
@@ -131,6 +132,10 @@ class Client(Conversing):
     def retry(self, delivery_id: str) -> Json:
         """Send a failed delivery after all."""
         return self._post(f"/v1/deliveries/{part(delivery_id)}/retry", is_repeatable=False)
+
+    def release_held(self, delivery_id: str) -> Json:
+        """Let a held delivery go when its time comes."""
+        return self._post(f"/v1/deliveries/{part(delivery_id)}/release", is_repeatable=False)
 
     def resolve(self, delivery_id: str, verdict: Literal["sent", "resend", "failed"]) -> Json:
         """Settle an uncertain delivery by hand."""

@@ -87,6 +87,18 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     )
 
 
+def find_state_dir(path: Path) -> Path:
+    """Where a daemon with these settings keeps its state; nothing else of them has to be right.
+
+    Raises: ConfigError.
+    """
+    problems: list[SettingProblem] = []
+    daemon = _read_daemon(_read_file(path, problems).table("daemon"))
+    if problems:
+        raise ConfigError(*problems)
+    return daemon.state_dir
+
+
 class _Senders:
     """Relays and mailboxes of all files."""
 

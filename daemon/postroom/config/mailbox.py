@@ -22,9 +22,11 @@ from postroom.core.job import Address
 from postroom.core.mailbox import (
     AutoSubmitted,
     DomainPace,
+    DoubtPolicy,
     LaneShares,
     Limits,
     Mailbox,
+    OnUncertain,
     Relay,
     RetryPolicy,
 )
@@ -42,6 +44,7 @@ _ANY_COUNT: Final = Span(0, 100_000_000_000)
 _SHARE: Final = Span(1, 1_000)
 _YEAR: Final = 366 * 86_400
 _WAIT: Final = Span(0, _YEAR, is_open=True)
+_DOUBT: Final = Span(1, _YEAR)  # less gives nobody the time to answer
 _LATER: Final = "It comes with a later version: leave it out."
 _LATER_KEYS: Final = {"owner": _LATER}
 
@@ -79,6 +82,7 @@ def read_mailbox(
         domain_pace=_read_domain_pace(table.table("domain_pace")),
         lanes=_read_lanes(table.table("lanes")),
         retry=_read_retry(table.table("retry")),
+        on_uncertain=_read_on_uncertain(table),
         limits=_read_limits(table.table("limits")),
         recipients_allow=_read_entries(table, "recipients_allow"),
         recipients_deny=_read_entries(table, "recipients_deny"),
@@ -89,8 +93,8 @@ def read_mailbox(
         return_path=read_template(table, "return_path", domains),
         accept_new=table.choice("accept_new", _DEFAULT.accept_new),
         require=table.choice("require", _DEFAULT.require),
+        wants_success=table.flag("success_reports"),
     )
-    _read_on_uncertain(table)
     table.close(_LATER_KEYS)
     return ReadMailbox(mailbox, private, _find_doubts(table, mailbox))
 
@@ -99,8 +103,18 @@ def _find_doubts(table: Table, mailbox: Mailbox) -> tuple[SettingProblem, ...]:
     found = (
         find_long_template(table, "reply_address", mailbox.reply_address),
         find_long_template(table, "return_path", mailbox.return_path),
+        _find_reports_elsewhere(table, mailbox),
     )
     return tuple(doubt for doubt in found if doubt is not None)
+
+
+def _find_reports_elsewhere(table: Table, mailbox: Mailbox) -> SettingProblem | None:
+    """A warning where reports of success are asked for and go to whoever reads the mailbox's own address."""
+    if not mailbox.wants_success or mailbox.return_path is not None:
+        return None
+    wrong = "asks for reports that go to the mailbox's own address, for there is no return_path."
+    fix = "Set return_path, or see that mail to the address comes to [listener]."
+    return SettingProblem(str(table.file), f"{table.key}.success_reports", wrong, fix)
 
 
 def _read_id(table: Table) -> str:
@@ -224,9 +238,17 @@ def _read_limits(table: Table) -> Limits:
     return limits
 
 
-def _read_on_uncertain(table: Table) -> None:
-    if isinstance(table.values.get("on_uncertain"), dict):
-        table.known.append("on_uncertain")
-        table.wrong("on_uncertain", "is a policy.", f"Only 'hold' is there yet. {_LATER}")
-    elif (policy := table.text("on_uncertain", "hold")) != "hold":
-        table.wrong("on_uncertain", f"is '{shown(policy)}'.", f"Only 'hold' is there yet. {_LATER}")
+def _read_on_uncertain(table: Table) -> DoubtPolicy:
+    """A word, or a table with a word and how long after."""
+    default = DoubtPolicy()
+    if not isinstance(table.values.get("on_uncertain"), dict):
+        return DoubtPolicy(table.choice("on_uncertain", default.kind))
+    inner = table.table("on_uncertain")
+    if not inner.has("policy"):
+        inner.wrong("policy", "is missing.", f"It must be {listed(OnUncertain)}.")
+    kind = inner.choice("policy", default.kind)
+    after = inner.seconds("after_s", default.after, _DOUBT)
+    if kind is OnUncertain.HOLD and inner.has("policy") and inner.has("after_s"):
+        inner.wrong("after_s", "says nothing where nothing is done.", "Leave it out with 'hold'.")
+    inner.close()
+    return DoubtPolicy(kind, after)

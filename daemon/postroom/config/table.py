@@ -103,6 +103,10 @@ class Table:
         value = self._read(name, int)
         return default if value is None or not self._is_within(name, value, span) else value
 
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is not written."""
+        return self._read(name, bool) or False
+
     def number(self, name: str, default: D, span: Span) -> float | D:
         """A number, with or without a fraction."""
         value = self._read(name, float)

@@ -52,6 +52,22 @@ class AutoSubmitted(StrEnum):
     NO = "no"
 
 
+class OnUncertain(StrEnum):
+    """What becomes by itself of a delivery in doubt: nothing, one more copy, or it is taken for sent."""
+
+    HOLD = "hold"
+    RESEND = "resend"
+    ASSUME_SENT = "assume_sent"
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtPolicy:
+    """What is done about doubt, and how long after it began. 15 minutes: an answer or a bounce mostly comes sooner."""
+
+    kind: OnUncertain = OnUncertain.HOLD
+    after: timedelta = timedelta(minutes=15)
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Upper bounds on starts; None = no bound. `per_minute` and `per_day` are rolling windows in minute buckets."""
@@ -125,7 +141,8 @@ class Mailbox:
     """A sender identity. `address` is an addr-spec with an A-label domain; `display_name` may be empty.
 
     `reply_address` and `return_path` are addresses with `{token}` in the local part, their domain in lower case; None =
-    answers come back by headers alone. `accept_new` and `require` say which received mail is accepted (core.refusal).
+    answers come back by headers alone. `accept_new` and `require` say which received mail is accepted (core.refusal). `wants_success`:
+    relays that offer it are asked to report success, too (RFC 3461).
     """
 
     id: str
@@ -137,6 +154,7 @@ class Mailbox:
     domain_pace: Mapping[str, DomainPace] = field(default_factory=dict)
     lanes: LaneShares = LaneShares()
     retry: RetryPolicy = RetryPolicy()
+    on_uncertain: DoubtPolicy = DoubtPolicy()
     limits: Limits = Limits()
     recipients_allow: tuple[str, ...] = ()
     recipients_deny: tuple[str, ...] = ()
@@ -147,3 +165,4 @@ class Mailbox:
     return_path: str | None = None
     accept_new: AcceptNew = AcceptNew.AUTHENTICATED
     require: Require = Require.ANY
+    wants_success: bool = False

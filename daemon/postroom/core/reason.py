@@ -64,6 +64,11 @@ class ReasonCode(StrEnum):
     TLS_FAILED = "tls.failed"
     DOUBT_NO_ANSWER = "doubt.no_answer"
     DOUBT_BAD_ANSWER = "doubt.bad_answer"
+    EVIDENCE_REPLY_TOKEN = "evidence.reply_token"  # noqa: S105 - no password
+    EVIDENCE_RETURN_PATH = "evidence.return_path"
+    EVIDENCE_MESSAGE_ID = "evidence.message_id"
+    POLICY_RESEND = "policy.resend"
+    POLICY_ASSUME_SENT = "policy.assume_sent"
     PERMANENT_STORM = "permanent_storm"
     DOUBT_STORM = "doubt_storm"
 
@@ -246,6 +251,25 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     _R.DOUBT_BAD_ANSWER: Explanation(
         "The answer to the final dot can not be read: the relay may have it.",
         "Ask the recipient or the relay's log, then `postroom resolve`.",
+    ),
+    _R.EVIDENCE_REPLY_TOKEN: Explanation(
+        "Mail came to its signed reply address, so a copy of it had gone out.", "Nothing."
+    ),
+    _R.EVIDENCE_RETURN_PATH: Explanation(
+        "Mail came to its signed return path, so a copy of it had gone out.",
+        "Nothing; its `feedback` says what a report told.",
+    ),
+    _R.EVIDENCE_MESSAGE_ID: Explanation(
+        "Its recipient, or a report about its recipient, named its Message-ID: a copy of it had gone out.",
+        "Nothing.",
+    ),
+    _R.POLICY_RESEND: Explanation(
+        "It was in doubt, and its mailbox's `on_uncertain` sends it once more; it may arrive twice.",
+        "Nothing. In doubt again, it waits for a person.",
+    ),
+    _R.POLICY_ASSUME_SENT: Explanation(
+        "It was in doubt, and its mailbox's `on_uncertain` takes it for sent; nothing shows that it was.",
+        "Nothing, or ask the recipient.",
     ),
     _R.PERMANENT_STORM: Explanation(
         "So many refusals in a row can not be the recipients' fault; the mailbox waits and probes.",

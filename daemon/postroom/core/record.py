@@ -35,7 +35,8 @@ class DeliveryRecord:
     """One delivery as it stands. `due_at` is None once it is settled; `history` is empty unless it was asked for.
 
     `recipient` is where it goes; `recipient_key` that of whom the caller named, another one where a mailbox diverts.
-    `trace_id` is None where it is read as part of its job, which has it.
+    `trace_id` is None where it is read as part of its job, which has it. `no_resend`: why its mailbox's policy left it in
+    doubt. `is_cancel_asked`: somebody took it back too late.
     """
 
     number: int
@@ -69,6 +70,10 @@ class DeliveryRecord:
     history: tuple[HistoryRow, ...] = ()
     trace_id: str | None = None
     feedback: Feedback = Feedback.NONE
+    resends: int = 0
+    no_resend: ReasonCode | None = None
+    is_cancel_asked: bool = False
+    settled_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

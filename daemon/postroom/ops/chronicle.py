@@ -123,6 +123,20 @@ class Chronicle:
         """The store was found in a way that somebody should know of."""
         self._say(LogEvent.STORE_WARNED, detail=detail)
 
+    def store_restored(self, held: int) -> None:
+        """The store was put in place from a backup; so many deliveries wait for a person."""
+        self._say(LogEvent.STORE_RESTORED, held=held)
+
+    def backup_taken(self, uid: int, size_bytes: int, took: timedelta) -> None:
+        """A backup was handed over."""
+        values = {"uid": uid, "size_bytes": size_bytes, "took_s": took.total_seconds()}
+        self._say(LogEvent.BACKUP_TAKEN, **values)
+
+    def backup_broken(self, uid: int, error: Exception) -> None:
+        """A backup could not be brought to its end; whoever asked has none."""
+        detail = without_addresses(str(error))
+        self._say(LogEvent.BACKUP_BROKEN, uid=uid, error=type(error).__name__, detail=detail)
+
     def clock_doubted(self) -> None:
         """The wall clock is not believed: what can not be undone waits for a day."""
         self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)

@@ -18,7 +18,7 @@ from postroom.ops.logline import Value, recipient_hash, without_addresses
 from postroom.ops.logwords import Decision, LogEvent, Scope
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, NewJob, Replayed
-from postroom.ports.changes import RecipientSuppressed
+from postroom.ports.changes import DoubtJudged, RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
 
@@ -106,6 +106,20 @@ class Decisions:
             self._postponed(started.mailbox_id, stopped.reason_code, fields)
         else:
             self._book.write(event, fields)
+
+    def doubt_judged(self, judged: DoubtJudged) -> None:
+        """Evidence or a policy settled a doubt, or a policy left it to a person."""
+        is_left = judged.after is DeliveryState.UNCERTAIN
+        fields: dict[str, Value] = {
+            "job_id": encode_id(Kind.JOB, judged.job),
+            "delivery_id": encode_id(Kind.DELIVERY, judged.number),
+            "mailbox_id": judged.mailbox_id,
+            "state": judged.after,
+            "by": judged.by,
+            "reason_code": judged.reason_code,
+            "why": _why(judged.reason_code),
+        }
+        self._book.write(LogEvent.DOUBT_LEFT if is_left else LogEvent.DOUBT_SETTLED, fields)
 
     def inbound_waits(self, row: WaitingRow, since: Instant) -> None:
         """Mail that came in for its thread is not read yet, and keeps this delivery."""

@@ -65,6 +65,8 @@ class LogEvent(StrEnum):
     DELIVERY_HELD = "delivery.held"
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
+    DOUBT_SETTLED = "doubt.settled"
+    DOUBT_LEFT = "doubt.left"
     DELIVERIES_EXPIRED = "deliveries.expired"
     RECIPIENT_SUPPRESSED = "recipient.suppressed"
     QUEUE_WAITED = "queue.waited"
@@ -79,6 +81,9 @@ class LogEvent(StrEnum):
     STORE_REFUSED = "store.refused"
     STORE_WARNED = "store.warned"
     CLOCK_DOUBTED = "clock.doubted"
+    STORE_RESTORED = "store.restored"
+    BACKUP_TAKEN = "backup.taken"
+    BACKUP_BROKEN = "backup.broken"
     RETENTION_REMOVED = "retention.removed"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
@@ -114,6 +119,7 @@ _DELIVERY: Final = (
     "reply_text",
     "next_attempt_at",
 )
+_DOUBT: Final = ("job_id", "delivery_id", "mailbox_id", "state", "by", "reason_code", "why")
 _JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
 _BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
 _FAULT: Final = ("error", "detail", "trace")
@@ -144,6 +150,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_HELD: _DELIVERY,
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
+    LogEvent.DOUBT_SETTLED: _DOUBT,
+    LogEvent.DOUBT_LEFT: _DOUBT,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
     LogEvent.RECIPIENT_SUPPRESSED: (
         "job_id",
@@ -173,6 +181,9 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
     LogEvent.STORE_WARNED: ("detail",),
     LogEvent.CLOCK_DOUBTED: ("detail",),
+    LogEvent.STORE_RESTORED: ("held",),
+    LogEvent.BACKUP_TAKEN: ("uid", "size_bytes", "took_s"),
+    LogEvent.BACKUP_BROKEN: ("uid", "error", "detail"),
     LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "files"),
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
@@ -223,6 +234,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DOUBT_LEFT: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
     LogEvent.RECIPIENT_SUPPRESSED: LogLevel.WARNING,
     LogEvent.INBOUND_WAITED: LogLevel.ERROR,
@@ -234,6 +246,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.STORE_REFUSED: LogLevel.ERROR,
     LogEvent.MAIL_SET_ASIDE: LogLevel.ERROR,
     LogEvent.STORE_WARNED: LogLevel.WARNING,
+    LogEvent.STORE_RESTORED: LogLevel.WARNING,
+    LogEvent.BACKUP_BROKEN: LogLevel.WARNING,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,

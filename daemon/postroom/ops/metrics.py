@@ -83,6 +83,11 @@ OUTCOMES: Final = Named(
 DEFERRALS: Final = Named(
     "deferrals", ("mailbox", "reason"), "Attempts put off by us, which count as none."
 )
+DOUBTS: Final = Named(
+    "doubts_judged",
+    ("mailbox", "by", "reason"),
+    "Deliveries in doubt that evidence or a policy settled, or that a policy left to a person.",
+)
 COMMITS: Final = Named("commits", (), "Commits of the store.")
 UNITS: Final = Named("committed_units", (), "Writes in them.")
 COMMIT_TIME: Final = Named("commit_seconds", (), "Time that the writer was busy.")
@@ -97,7 +102,7 @@ SETTLE_TIME: Final = Named(
 )
 
 GAUGES: Final = (BUILD, DEPTH, OLDEST, IN_FLIGHT, SLOTS, CONNECTIONS, BREAKERS, LAG, WAITING)
-COUNTERS: Final = (JOBS, OUTCOMES, DEFERRALS, COMMITS, UNITS, COMMIT_TIME)
+COUNTERS: Final = (JOBS, OUTCOMES, DEFERRALS, DOUBTS, COMMITS, UNITS, COMMIT_TIME)
 HISTOGRAMS: Final = (ATTEMPTS, START_WAIT, SETTLE_TIME)
 
 _BREAKER: Final = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
@@ -167,6 +172,7 @@ def _counters(signals: Signals, picture: Picture) -> Iterator[tuple[Named, Itera
         ],
     )
     yield DEFERRALS, signals.deferrals.items()
+    yield DOUBTS, signals.doubts.items()
     yield COMMITS, [((), store.commits)]
     yield UNITS, [((), store.units)]
     yield COMMIT_TIME, [((), store.busy.total_seconds())]

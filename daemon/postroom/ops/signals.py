@@ -17,7 +17,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ops.histogram import ATTEMPT, QUEUE, Histogram
 from postroom.ops.logwords import Scope
-from postroom.ports.changes import Change, StateMoved
+from postroom.ports.changes import Change, DoubtJudged, StateMoved
 from postroom.ports.looping import Outcome, Started, WaitingRow
 
 
@@ -49,6 +49,7 @@ class Signals:
 
     outcomes: Counter[Ended] = field(default_factory=Counter)
     deferrals: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doubts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     jobs: Counter[str] = field(default_factory=Counter)
     start_wait: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     settle_time: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
@@ -62,6 +63,8 @@ class Signals:
         for change in changes:
             if isinstance(change, StateMoved):
                 self._moved(change)
+            elif isinstance(change, DoubtJudged):
+                self.doubts[change.mailbox_id, change.by, change.reason_code] += 1
 
     def accepted(self, mailbox_id: str) -> None:
         """A job is ours."""

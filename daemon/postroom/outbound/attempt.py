@@ -97,6 +97,7 @@ class Attempts:
                 envid=encode_id(Kind.DELIVERY, started.number),
                 size_bytes=size_bytes,
                 is_head_ascii=started.head.isascii(),
+                wants_success=mailbox.wants_success,
             )
             end = await session.transact(envelope, content, mark, on_slow)
             is_reusable = isinstance(end, Unfit) or end.is_reusable

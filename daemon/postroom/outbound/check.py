@@ -78,6 +78,7 @@ async def check_mailbox(
         told |= await _try_sender(connection, sender, patience)
     finally:
         connection.wire.leave(patience.leave)
+        await connection.wire.closed
     return _told(told, relay)
 
 

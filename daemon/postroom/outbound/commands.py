@@ -14,6 +14,7 @@ from postroom.ports.relay import Envelope, Unfit
 
 
 _LONGEST_ENVID: Final = 100  # RFC 3461 §4.4
+_LONGEST_ORCPT: Final = 500  # RFC 3461 §4.2
 _CONTROLS: Final = r"\x00-\x1f\x7f-\x9f"
 # What can not end the path or begin another command; whether it is an address was judged when the job was accepted.
 _ADDRESS: Final = re.compile(
@@ -79,9 +80,15 @@ def mail_command(offer: Offer, envelope: Envelope) -> bytes:
     return f"{' '.join(words)}\r\n".encode()
 
 
-def rcpt_command(envelope: Envelope) -> bytes:
-    """The RCPT line."""
-    return f"RCPT TO:<{envelope.recipient}>\r\n".encode()
+def rcpt_command(offer: Offer, envelope: Envelope) -> bytes:
+    """The RCPT line. Success is asked for beside what a relay reports anyway, never alone (RFC 3461 §4.1)."""
+    words = [f"RCPT TO:<{envelope.recipient}>"]
+    if offer.has_dsn and envelope.wants_success:
+        words.append("NOTIFY=SUCCESS,FAILURE,DELAY")
+        original = f"rfc822;{xtext(envelope.recipient)}"
+        if envelope.recipient.isascii() and len(original) <= _LONGEST_ORCPT:
+            words.append(f"ORCPT={original}")
+    return f"{' '.join(words)}\r\n".encode()
 
 
 def xtext(text: str) -> str:

@@ -91,7 +91,7 @@ class _Transaction:
         limit = self._timeouts.command
         commands = (
             _Command(Stage.MAIL, mail_command(self._offer, envelope), limit),
-            _Command(Stage.RCPT, rcpt_command(envelope), limit),
+            _Command(Stage.RCPT, rcpt_command(self._offer, envelope), limit),
             _Command(Stage.DATA, b"DATA\r\n", self._timeouts.data),
         )
         self._reached_mail = self._wire.is_idle

@@ -95,6 +95,18 @@ class LeaseTimed:
 
 
 @dataclass(frozen=True, slots=True)
+class DoubtJudged:
+    """Evidence or a policy (`by`) judged a delivery in doubt; `after` UNCERTAIN = it was left so, for this reason."""
+
+    number: int
+    job: int
+    mailbox_id: str
+    after: DeliveryState
+    by: str
+    reason_code: ReasonCode
+
+
+@dataclass(frozen=True, slots=True)
 class MailReceived:
     """A message came in and waits to be published."""
 
@@ -136,6 +148,7 @@ Change = (
     | EventPublished
     | ThreadWaits
     | LeaseTimed
+    | DoubtJudged
     | MailReceived
     | ThreadHeld
     | ThreadFreed

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from postroom.core.body import Body
 from postroom.core.condition import Standing
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
@@ -70,13 +70,17 @@ class WrongState:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """Which deliveries; None = any. At most one of state, reason_code and domain, alone or with mailbox_id."""
+    """Which deliveries; None = any.
+
+    At most one of state, reason_code, domain and hold_reason, alone or with mailbox_id.
+    """
 
     mailbox_id: str | None = None
     state: DeliveryState | None = None
     reason_code: ReasonCode | None = None
     domain: str | None = None
     since: Instant | None = None
+    hold_reason: HoldReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,15 @@ class BulkResult:
 
     matched: int
     done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """So many deliveries of a mailbox are held for this reason."""
+
+    mailbox_id: str
+    hold_reason: HoldReason
+    deliveries: int
 
 
 class Reader(Protocol):
@@ -124,6 +137,10 @@ class Reader(Protocol):
         self, by: DeliveryFilter, cursor: int | None, limit: int
     ) -> Page[DeliveryRecord]:
         """Newest first, without history."""
+        ...
+
+    async def find_holds(self) -> tuple[Hold, ...]:
+        """How many deliveries are held, by mailbox and reason."""
         ...
 
     async def find_dead(
@@ -203,6 +220,18 @@ class Admin(Protocol):
         ...
 
     async def retry_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """The same for all that a filter meets."""
+        ...
+
+    async def release(
+        self, number: int, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Let a held delivery go, when its time comes."""
+        ...
+
+    async def release_deliveries(
         self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
     ) -> BulkResult:
         """The same for all that a filter meets."""

@@ -7,6 +7,7 @@ PostroomError
 │   ├── StoreUnavailable   nothing was stored; the same call may be made again (503)
 │   ├── StorageFull        nothing was stored: the disk is full or below its reserve (507)
 │   └── StoreBroken        the store can not be used any more; the daemon ends (exit 74)
+├── BackupDamaged          a backup is not whole, or is none
 ├── AlreadyRunning         another daemon owns this state directory (exit 75)
 ├── ContentFault           a file of the message is gone, or not the one that the job named
 └── RelayFault             a connection to a relay could not be made, or was lost
@@ -64,6 +65,10 @@ class StorageFull(StoreError):
 
 class StoreBroken(StoreError):
     """The store can not be trusted with another write by this process."""
+
+
+class BackupDamaged(PostroomError):
+    """A backup is not whole, or is none: nothing was put in place."""
 
 
 class AlreadyRunning(PostroomError):

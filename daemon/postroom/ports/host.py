@@ -32,3 +32,15 @@ class Entropy(Protocol):
     def fraction(self) -> float:
         """A number in [0, 1), for jitter."""
         ...
+
+
+class Trust(Protocol):
+    """Whether the wall clock is believed."""
+
+    def is_doubted(self) -> bool:
+        """Whether what can not be undone has to wait."""
+        ...
+
+    def confirm(self) -> None:
+        """A person says that it is right."""
+        ...

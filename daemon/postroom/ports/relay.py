@@ -9,13 +9,17 @@ from postroom.core.reply import SmtpReply, Stage
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Who it is from ('' = the null reverse-path) and who gets it; `envid` is RFC 3461's, given where DSN is offered."""
+    """Who it is from ('' = the null reverse-path) and who gets it; `envid` is RFC 3461's, given where DSN is offered.
+
+    `wants_success`: there, the relay is asked to report success, too.
+    """
 
     sender: str
     recipient: str
     envid: str
     size_bytes: int
     is_head_ascii: bool = True
+    wants_success: bool = False
 
     @property
     def needs_smtputf8(self) -> bool:

@@ -15,6 +15,7 @@ from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
 from postroom.ports.changes import (
     Change,
+    DoubtJudged,
     MailboxPaused,
     RecipientSuppressed,
     ThreadFreed,
@@ -80,7 +81,7 @@ class LoopAccount:
         self._chronicle.store_refused(error)
 
     def committed(self, changes: Sequence[Change]) -> None:
-        """Tell what people did to mailboxes, of loops, and whom reports ended (ports.changes.Observer)."""
+        """Tell what people did to mailboxes, of loops, whom reports ended, what settled doubt (ports.changes.Observer)."""
         for change in changes:
             match change:
                 case MailboxPaused(is_paused=True):
@@ -93,6 +94,8 @@ class LoopAccount:
                     self._chronicle.thread_freed(change)
                 case RecipientSuppressed():
                     self._decisions.recipient_suppressed(change)
+                case DoubtJudged():
+                    self._decisions.doubt_judged(change)
                 case _:
                     pass
 

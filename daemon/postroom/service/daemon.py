@@ -55,6 +55,8 @@ class Daemon:
             state_dir, tools.clock, tools.entropy, files.spool.has, self._rules
         ) as outbox:
             tools.chronicle.recovered(outbox.opened.recovered)
+            if outbox.opened.restored is not None:
+                tools.chronicle.store_restored(outbox.opened.restored)
             for warning in outbox.warnings:
                 tools.chronicle.store_warned(warning)
             with files.opened(outbox.space):
@@ -88,6 +90,7 @@ class Daemon:
             group.create_task(self._watch_loop(outbox, joined).run()),
             group.create_task(self._housekeeping(outbox, joined).run()),
             group.create_task(joined.keeper.run()),
+            group.create_task(joined.doubts.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:
@@ -158,7 +161,7 @@ class Daemon:
         return watch
 
     def _housekeeping(self, outbox: Outbox, joined: Joined) -> Housekeeping:
-        return Housekeeping(self._settings, self._tools, outbox, joined.staging, joined.keys)
+        return Housekeeping(self._settings, self._tools, outbox, joined)
 
     async def _fail_with(self, outbox: Outbox) -> None:
         """End the daemon when the store can not be trusted any more."""

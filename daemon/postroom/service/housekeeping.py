@@ -4,11 +4,9 @@ from datetime import timedelta
 from typing import Final
 
 from postroom.config.settings import Settings
-from postroom.core.clockdoubt import ClockDoubt
-from postroom.core.instant import Moment, micros
-from postroom.core.token import Key
-from postroom.outbound.staging import SpoolStaging
+from postroom.core.instant import micros
 from postroom.ports.errors import StoreBroken, StoreError
+from postroom.service.joined import Joined
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.retention import SqliteRetention
@@ -23,23 +21,18 @@ _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 class Housekeeping:
     """Runs until it is cancelled."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        tools: Tools,
-        outbox: Outbox,
-        staging: SpoolStaging,
-        keys: tuple[Key, ...],
-    ) -> None:
+    def __init__(self, settings: Settings, tools: Tools, outbox: Outbox, joined: Joined) -> None:
         self._tools = tools
         self._outbox = outbox
-        self._staging = staging
-        self._keys = keys
+        self._staging = joined.staging
+        self._keys = joined.keys
+        self._trust = joined.trust
+        self._backups = joined.backups
         self._validity = settings.tokens.expiry
         self._noted_at = tools.clock.monotonic()  # the start noted them
-        self._retention = SqliteRetention(outbox.database, settings.retention, staging.remove)
-        moment = Moment(tools.clock.now(), tools.clock.monotonic())
-        self._doubt = ClockDoubt(moment, outbox.opened.newest_at)
+        self._retention = SqliteRetention(
+            outbox.database, settings.retention, joined.staging.remove, self._may_doom
+        )
 
     async def run(self) -> None:
         """Do it every quarter of an hour."""
@@ -51,7 +44,7 @@ class Housekeeping:
 
     async def _once(self) -> None:
         clock = self._tools.clock
-        if self._doubt.is_doubted(Moment(clock.now(), clock.monotonic())):
+        if self._trust.is_doubted():
             self._tools.chronicle.clock_doubted()
             return
         try:
@@ -76,8 +69,13 @@ class Housekeeping:
             await self._outbox.inbox.remember_keys(self._keys, clock.now(), self._validity)
             self._noted_at = clock.monotonic()
 
+    def _may_doom(self) -> bool:
+        return not self._backups.is_under_way
+
     async def _sweep(self) -> int:
         """Remove files of the spool that no row names; the spool keeps what was put in within the hour."""
+        if not self._may_doom():
+            return 0
         old = await self._staging.find_older(_ORPHAN_AGE)
         unnamed = await self._retention.find_unnamed(old)
         return sum([await self._staging.remove(sha256) for sha256 in unnamed])

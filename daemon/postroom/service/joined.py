@@ -1,6 +1,7 @@
 """All parts of a running daemon, joined over an open store."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from postroom.core.token import Key
 from postroom.core.world import Host
 from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
@@ -31,6 +33,8 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
+from postroom.service.backups import DaemonBackups
+from postroom.service.doubting import DoubtKeeper
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
@@ -51,8 +55,11 @@ class Joined:
     signals: Signals
     way: Way
     keeper: LeaseKeeper
+    doubts: DoubtKeeper
     inward: Inward | None
     keys: tuple[Key, ...]
+    backups: DaemonBackups
+    trust: ClockTrust
 
 
 async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
@@ -127,11 +134,14 @@ async def join(
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     dispatcher = _dispatcher(tools, outbox, composer, account, way)
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
+    trust = ClockTrust(clock, outbox.opened.newest_at)
+    doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account, bells, keeper):
+    for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
+    backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -140,11 +150,14 @@ async def join(
         bells=bells,
         conversations=outbox.conversations,
         uploads=staging,
+        backups=backups,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
         signals=SignalsView(outbox, depth, signals, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
+        trust=trust,
+        is_operator=_is_operator,
         kept=Kept(group),
         principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
@@ -152,7 +165,19 @@ async def join(
         on_accepted=intake.tell,
         version=__version__,
     )
-    return Joined(parts, dispatcher, staging, signals, way, keeper, inward, ring.keys)
+    return Joined(
+        parts,
+        dispatcher,
+        staging,
+        signals,
+        way,
+        keeper,
+        doubts,
+        inward,
+        ring.keys,
+        backups,
+        trust,
+    )
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:
@@ -174,6 +199,11 @@ def _dispatcher(
     attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
     flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)
     return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+
+
+def _is_operator(uid: int) -> bool:
+    """Root, and the user that the daemon runs as: they can read its files anyway."""
+    return uid in {0, os.geteuid()}
 
 
 def _principal_of(chronicle: Chronicle) -> Callable[[socket.socket], int | None]:

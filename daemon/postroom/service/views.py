@@ -10,9 +10,10 @@ from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
+from postroom.core.doubt import Outlook, no_resend, outlook
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import Instant
-from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.instant import Instant, format_instant, later
+from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
 from postroom.core.world import World
 from postroom.ops.depth import Depth, Settled
@@ -73,6 +74,8 @@ class LoopView:
         delivery = await self._reader.find_delivery(number)
         if delivery is None:
             return None
+        if delivery.state is DeliveryState.UNCERTAIN:
+            return self._explain_doubt(delivery)
         if delivery.state not in _EXPLAINED or delivery.due_at is None:
             return Explanation(delivery.state, (), None)
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
@@ -83,6 +86,31 @@ class LoopView:
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
+
+    def _explain_doubt(self, delivery: DeliveryRecord) -> Explanation:
+        """What its mailbox's policy does, and when; of a mailbox that is gone nobody knows."""
+        world = self._worlds.get(delivery.mailbox_id)
+        if world is None or delivery.settled_at is None:
+            return Explanation(delivery.state, (_NO_MAILBOX,), None)
+        policy = world.mailbox.mailbox.on_uncertain
+        ruled_out = delivery.no_resend or no_resend(
+            delivery.not_after,
+            later(delivery.settled_at, policy.after),
+            is_cancelled=delivery.is_cancel_asked,
+            is_suppressed=False,  # until then it may not be any more
+        )
+        found = outlook(
+            policy,
+            delivery.settled_at,
+            is_second=delivery.resends > 0 or delivery.doubts > 0,
+            ruled_out=ruled_out,
+        )
+        since = f"in doubt since {format_instant(delivery.settled_at)}"
+        gate = GateReport(
+            "doubt", GateVerdict.BLOCKED, since, _on_uncertain(policy, found), found.at
+        )
+        earliest = found.at if found.kind is OnUncertain.RESEND else None
+        return Explanation(delivery.state, (gate,), earliest)
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         """The job once it is settled, or as it stands after `timeout_s`."""
@@ -185,6 +213,15 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         has_attachments=delivery.has_attachments,
         is_suspect=delivery.crashes >= SUSPECT_CRASHES,
     )
+
+
+def _on_uncertain(policy: DoubtPolicy, found: Outlook) -> str:
+    """The mailbox's setting in a few words, and why nothing comes of it."""
+    if found.kind is OnUncertain.HOLD:
+        return found.kind
+    if found.at is None:
+        return f"{found.kind}, but not this one: {found.why}"
+    return f"{found.kind} after {policy.after.total_seconds():g} s"
 
 
 def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecord) -> GateReport:

@@ -21,6 +21,15 @@ async def retry_all(call: Call[Asked, Bulk]) -> Result:
     )
 
 
+async def release_all(call: Call[Asked, Bulk]) -> Result:
+    """Let all go that a filter meets."""
+    body, act = call.body, call.parts.admin.release_deliveries
+    return await _act_on_all(
+        call,
+        lambda by, at: act(by, call.actor, at, dry_run=body.dry_run, limit=body.limit),
+    )
+
+
 async def cancel_all(call: Call[Asked, Bulk]) -> Result:
     """Take back all that a filter meets."""
     body, act = call.body, call.parts.admin.cancel_deliveries
@@ -63,6 +72,16 @@ ROUTES: Final = (
         "/deliveries/retry",
         retry_all,
         "Send all failed deliveries that a filter meets after all",
+        {200: BulkAnswer},
+        _REFUSALS,
+        body=Bulk,
+        needs_body=True,
+    ),
+    Route(
+        "POST",
+        "/deliveries/release",
+        release_all,
+        "Let all held deliveries go that a filter meets",
         {200: BulkAnswer},
         _REFUSALS,
         body=Bulk,

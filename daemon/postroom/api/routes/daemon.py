@@ -6,7 +6,7 @@ from typing import Final
 from postroom.api.problems import Code, Refusal
 from postroom.api.requests import Asked
 from postroom.api.routing import Answer, Call, Result, Route, Text
-from postroom.api.shapes_daemon import Health, MailboxStats, Ready, Stats, Version
+from postroom.api.shapes_daemon import ClockView, Health, MailboxStats, Ready, Stats, Version
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.ports import loop
@@ -39,6 +39,21 @@ async def stats(call: Call[Asked, None]) -> Result:
 async def metrics(call: Call[Asked, None]) -> Result:
     """The same and more for Prometheus."""
     return Text((await call.parts.signals.metrics_text()).encode(), _METRICS)
+
+
+async def clock(call: Call[Asked, None]) -> Result:
+    """What time it is for the daemon, and whether it believes that."""
+    at = format_instant(call.parts.clock.now())
+    return Answer(ClockView(at=at, is_doubted=call.parts.trust.is_doubted()))
+
+
+async def confirm_clock(call: Call[Asked, Asked]) -> Result:
+    """A person says that the clock is right."""
+    if not call.parts.is_operator(call.actor.uid):
+        return Refusal(Code.NOT_ALLOWED, "What the clock holds back concerns all mail.")
+    call.parts.trust.confirm()
+    at = format_instant(call.parts.clock.now())
+    return Answer(ClockView(at=at, is_doubted=False))
 
 
 async def version(call: Call[Asked, None]) -> Result:
@@ -92,6 +107,16 @@ ROUTES: Final = (
         {200: None},
         content_type=_METRICS,
         is_bare=True,
+    ),
+    Route("GET", "/clock", clock, "What time it is for the daemon", {200: ClockView}),
+    Route(
+        "POST",
+        "/clock/confirm",
+        confirm_clock,
+        "Say that the clock is right",
+        {200: ClockView},
+        (Code.NOT_ALLOWED,),
+        body=Asked,
     ),
     Route("GET", "/version", version, "What runs here", {200: Version}),
 )

@@ -9,7 +9,7 @@ from postroom.api.render_leases import render_dead
 from postroom.api.requests import Asked, BulkFilter, DeadQuery, DeliveryQuery, Resolve
 from postroom.api.routes.jobs import wrong_state
 from postroom.api.routing import Answer, Call, Content, Result, Route
-from postroom.api.shapes import Delivery, DeliveryList, Explanation
+from postroom.api.shapes import Delivery, DeliveryList, Explanation, Hold, Holds
 from postroom.api.shapes_leases import DeadLetters
 from postroom.core.ids import Kind, decode_id
 from postroom.core.instant import Instant
@@ -84,6 +84,21 @@ async def retry_delivery(call: Call[Asked, Asked]) -> Result:
     return _moved(await call.parts.admin.retry(number, call.actor, call.parts.clock.now()))
 
 
+async def release_delivery(call: Call[Asked, Asked]) -> Result:
+    """Let a held delivery go."""
+    number = decode_id(Kind.DELIVERY, call.id)
+    if number is None:
+        return NOT_FOUND
+    return _moved(await call.parts.admin.release(number, call.actor, call.parts.clock.now()))
+
+
+async def list_holds(call: Call[Asked, None]) -> Result:
+    """What waits for a person or for its mailbox, counted."""
+    found = await call.parts.reader.find_holds()
+    items = [Hold(one.mailbox_id, str(one.hold_reason), one.deliveries) for one in found]
+    return Answer(Holds(items=items))
+
+
 async def resolve_delivery(call: Call[Asked, Resolve]) -> Result:
     """Settle doubt by hand."""
     number = decode_id(Kind.DELIVERY, call.id)
@@ -113,9 +128,15 @@ def read_filter(
     domain = fold_domain(asked.domain, f"{base}/domain")
     if isinstance(domain, Refusal):
         return domain
-    if sum(one is not None for one in (asked.state, asked.reason_code, domain)) > 1:
-        return Refusal(Code.FILTER_COMBINATION, "More than one of state, reason_code and domain.")
-    return DeliveryFilter(asked.mailbox_id, asked.state, asked.reason_code, domain, since)
+    if (
+        sum(one is not None for one in (asked.state, asked.reason_code, domain, asked.hold_reason))
+        > 1
+    ):
+        detail = "More than one of state, reason_code, domain and hold_reason."
+        return Refusal(Code.FILTER_COMBINATION, detail)
+    return DeliveryFilter(
+        asked.mailbox_id, asked.state, asked.reason_code, domain, since, asked.hold_reason
+    )
 
 
 ROUTES: Final = (
@@ -164,6 +185,16 @@ ROUTES: Final = (
         body=Resolve,
         needs_body=True,
     ),
+    Route(
+        "POST",
+        "/deliveries/{id}/release",
+        release_delivery,
+        "Let a held delivery go",
+        {200: Delivery},
+        (Code.WRONG_STATE,),
+        body=Asked,
+    ),
+    Route("GET", "/holds", list_holds, "What is held, by mailbox and reason", {200: Holds}),
     Route(
         "GET",
         "/dead-letters",

@@ -10,10 +10,13 @@ from postroom.api.routing import Answer, Call, Content, Result, Route
 from postroom.api.shapes import EventList, EventPage
 from postroom.api.streaming import stream
 from postroom.core.ids import Kind, decode_id
+from postroom.ports.desk import Reader
 
 
 # The largest number SQLite can hold: a larger seq is one of no log.
 _LARGEST: Final = (1 << 63) - 1
+# A restore goes on 2^32 higher; what age and broken transactions leave out is far less.
+_LEAP: Final = 1 << 31
 _STREAM: Final = "text/event-stream"
 _NO_PLACE: Final = "This is neither a seq nor the id of an event."
 
@@ -24,7 +27,7 @@ async def list_events(call: Call[EventQuery, None]) -> Result:
     if after is None:
         return invalid("/after", _NO_PLACE)
     span = await call.parts.reader.event_span()
-    refused = _find_gap(after, span)
+    refused = await _find_gap(call.parts.reader, after, span)
     if refused is not None:
         return refused
     found = await call.parts.reader.find_events(after, call.query.limit)
@@ -44,7 +47,7 @@ async def stream_events(call: Call[StreamQuery, None]) -> Result:
     after = span[2] if last is None else _read_after(last)
     if after is None:
         return invalid("/after", _NO_PLACE)
-    refused = _find_gap(after, span)
+    refused = await _find_gap(call.parts.reader, after, span)
     if refused is not None:
         return refused
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -52,7 +55,7 @@ async def stream_events(call: Call[StreamQuery, None]) -> Result:
     return Content(pieces, _STREAM, None, headers, call.parts.bounds.stall)
 
 
-def _find_gap(after: int, span: tuple[str, int, int]) -> Refusal | None:
+async def _find_gap(reader: Reader, after: int, span: tuple[str, int, int]) -> Refusal | None:
     """Why the log can not be read on from there without a gap."""
     log_id, oldest, newest = span
     more: dict[str, str | int] = {"log_id": log_id, "oldest_seq": oldest}
@@ -61,7 +64,16 @@ def _find_gap(after: int, span: tuple[str, int, int]) -> Refusal | None:
     first = oldest or newest + 1
     if 0 < after < first - 1:
         return Refusal(Code.LOG_TRIMMED, f"The log begins at {first}.", more=more)
+    if 0 < after < newest - _LEAP and await _is_lost(reader, after, newest):
+        return Refusal(Code.LOG_RESET, "A restore left this part of the log behind.", more=more)
     return None
+
+
+async def _is_lost(reader: Reader, after: int, newest: int) -> bool:
+    """Whether it lies where a restore left numbers out: only such a gap is so wide."""
+    found = await reader.find_events(after - 1, 1)
+    following = found[0].seq if found else newest + 1
+    return following - after > _LEAP
 
 
 def _read_after(text: str) -> int | None:

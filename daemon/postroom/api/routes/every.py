@@ -7,6 +7,7 @@ from postroom.api.openapi import describe
 from postroom.api.requests import Asked
 from postroom.api.routes import (
     attachments,
+    backups,
     batches,
     bulk,
     consumers,
@@ -45,5 +46,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     *consumers.ROUTES,
     *threads.ROUTES,
     *daemon.ROUTES,
+    *backups.ROUTES,
     Route("GET", "/openapi.json", openapi, "This description", {200: None}),
 )

@@ -30,7 +30,7 @@ from postroom.store.sqlite.admin_mailbox import (
     Suppressing,
     Unsuppressing,
 )
-from postroom.store.sqlite.admin_retry import InBulk, Resolving, Retrying
+from postroom.store.sqlite.admin_retry import InBulk, Releasing, Resolving, Retrying
 from postroom.store.sqlite.admin_thread import ResumingThread
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reads_deliveries import find_candidates
@@ -102,6 +102,22 @@ class SqliteAdmin:
             return InBulk(tuple(Retrying(number, actor, at) for number in numbers))
 
         return await self._in_bulk(by, (_S.FAILED,), limit, None if dry_run else unit_of)
+
+    async def release(
+        self, number: int, actor: Actor, at: Instant
+    ) -> DeliveryRecord | WrongState | None:
+        """Let a held delivery go, when its time comes."""
+        return await self._control(Releasing(number, actor, at))
+
+    async def release_deliveries(
+        self, by: DeliveryFilter, actor: Actor, at: Instant, *, dry_run: bool, limit: int
+    ) -> BulkResult:
+        """Let all go that a filter meets and that is held."""
+
+        def unit_of(numbers: tuple[int, ...]) -> InBulk:
+            return InBulk(tuple(Releasing(number, actor, at) for number in numbers))
+
+        return await self._in_bulk(by, (_S.HELD,), limit, None if dry_run else unit_of)
 
     async def resolve(
         self, number: int, verdict: Verdict, actor: Actor, at: Instant

@@ -1,7 +1,8 @@
 """Taking back and moving in time: units over the deliveries that have no mark (CONTRACT §3 "The mark decides").
 
 A delivery of which an earlier copy may have gone out is not cancelled but in doubt again (core.delivery.end_unsent).
-A cancel that comes after the mark is remembered: should the answer be a temporary one, nothing is tried again.
+A cancel that comes after the mark is remembered, also while the delivery is in doubt: should the answer be a temporary
+one, nothing is tried again, and no policy sends again what somebody took back.
 """
 
 import sqlite3
@@ -70,6 +71,8 @@ class Cancelling:
         if state in UNSETTLED:
             after = end_unsent(DeliveryState.CANCELLED, row["doubts"])
             return _ANSWERS[after], self._take_back(conn, number, state, after)
+        if state is DeliveryState.UNCERTAIN:
+            conn.execute(_REMEMBER, (number,))
         return _ANSWERS[state], ()
 
     def _take_back(

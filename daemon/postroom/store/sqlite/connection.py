@@ -30,6 +30,7 @@ _WRITER: Final = (
     ("mmap_size", "0", 0),
     ("recursive_triggers", "OFF", 0),
 )
+_READER: Final = (("query_only", "ON"), ("synchronous", "FULL"), ("temp_store", "MEMORY"))
 
 
 def open_writer(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
@@ -55,9 +56,12 @@ def open_reader(path: Path) -> sqlite3.Connection:
         cached_statements=_STATEMENTS,
     )
     conn.row_factory = sqlite3.Row
-    conn.execute("PRAGMA query_only = ON")
-    conn.execute("PRAGMA synchronous = FULL")
-    conn.execute("PRAGMA temp_store = MEMORY")
+    try:
+        for name, value in _READER:
+            conn.execute(f"PRAGMA {name} = {value}")
+    except sqlite3.Error:  # it is no database
+        conn.close()
+        raise
     return conn
 
 
@@ -84,8 +88,15 @@ def read(fn: Callable[[sqlite3.Connection], T], conn: sqlite3.Connection) -> T:
 
 
 def checkpoint(conn: sqlite3.Connection) -> None:
-    """Copy the WAL into the file and cut it to nothing, as far as readers allow."""
-    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    """Copy the WAL into the file and cut it to nothing, as far as readers allow.
+
+    Not a moment is waited for a reader: one that makes a copy reads for long, and the writer stands meanwhile.
+    """
+    conn.execute("PRAGMA busy_timeout = 0")
+    try:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {round(_BUSY_S * 1000)}")
 
 
 def ask(conn: sqlite3.Connection) -> None:

@@ -26,6 +26,7 @@ from postroom.ports.changes import Change, EventPublished
 from postroom.store.sqlite.holds import hold
 from postroom.store.sqlite.inbox_copies import find_copies, note_copy, widen
 from postroom.store.sqlite.inbox_event import Prepared, Refusal, Shown, event_data
+from postroom.store.sqlite.inbox_evidence import with_evidence
 from postroom.store.sqlite.inbox_known import is_first_time, note_sender
 from postroom.store.sqlite.inbox_loops import free_for, held_picture, listen
 from postroom.store.sqlite.inbox_match import Target, find_by_signs, find_by_tokens, note_peer
@@ -68,7 +69,7 @@ class Publishing:
         before = conn.execute(_BEFORE, (one.received.number, one.mailbox_id)).fetchone()
         doubled: UnitResult[PublishResult] | None
         doubled = None if before is None else UnitResult(Doubled(before["seq"]))
-        result = doubled or self._publish(conn)
+        result = doubled or with_evidence(conn, one, self._publish(conn))
         if one.is_last:
             close_received(conn, one.received.number, one.at)
         return result
@@ -249,7 +250,8 @@ class Publishing:
             if part.told.is_verified and part.told.fact is not None:
                 raise_feedback(conn, own.number, part.told.fact.feedback)
             return
-        is_hers = mail.sender is not None and own.is_recipient(mail.sender.address)
+        is_known = mail.sender is not None and not mail.is_sender_ambiguous
+        is_hers = is_known and mail.sender is not None and own.is_recipient(mail.sender.address)
         is_sure = part.target.is_proof or (is_hers and part.target.confidence is Confidence.STRONG)
         if part.kind is AutomationKind.HUMAN and is_sure:
             raise_feedback(conn, own.number, Feedback.REPLIED)

@@ -45,7 +45,8 @@ _WAITING: Final = """
         AND EXISTS (SELECT 1 FROM event AS e WHERE e.seq = p.seq)
     ORDER BY p.seq"""
 _FENCE: Final = """
-    INSERT INTO fence (consumer, thread, fence) VALUES (?, ?, 1)
+    INSERT INTO fence (consumer, thread, fence)
+    VALUES (?, ?, 1 + coalesce((SELECT seq >> 32 << 32 FROM sqlite_sequence WHERE name = 'lease'), 0))
     ON CONFLICT (consumer, thread) DO UPDATE SET fence = fence + 1 RETURNING fence"""
 _GRANT: Final = """
     INSERT INTO lease (consumer, thread, fence, attempt_id, max_events, shown, state, taken_at, expires_at)

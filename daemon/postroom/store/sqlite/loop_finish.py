@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.core.delivery import UNSETTLED, DeliveryState, end_unsent
+from postroom.core.doubt import Bearing, bearing
 from postroom.core.instant import Instant
 from postroom.core.matching import relay_aliases
 from postroom.core.reason import ReasonCode
 from postroom.ports.changes import Change
 from postroom.ports.looping import Outcome
+from postroom.store.sqlite.inbox_evidence import BY as EVIDENCE
+from postroom.store.sqlite.inbox_evidence import settled_by_evidence
 from postroom.store.sqlite.inbox_own import add_ref
 from postroom.store.sqlite.loop_scopes import (
     give_back,
@@ -29,12 +32,13 @@ from postroom.store.sqlite.unit import UnitResult
 _S = DeliveryState
 
 _FIND: Final = """
-    SELECT state, claim, doubts, cancel_asked, attempts, mailbox_id, thread FROM delivery WHERE number = ?"""
+    SELECT state, claim, doubts, cancel_asked, attempts, job, mailbox_id, thread, evidence FROM delivery
+    WHERE number = ?"""
 _FINISH: Final = """
     UPDATE delivery SET
         state = :after, reason_code = :reason, stage = :stage,
         due_at = CASE WHEN :is_over THEN NULL ELSE coalesce(:due_at, due_at) END,
-        marked_at = CASE WHEN :is_unanswered THEN marked_at END,
+        marked_at = CASE WHEN :keeps_mark THEN marked_at END, doubts = doubts + :is_past_doubt, evidence = NULL,
         attempts = attempts + :attempt, series_attempts = series_attempts + :series_attempt,
         deferrals = deferrals + :deferral, crashes = 0,
         relay_message_id = coalesce(:relay_message_id, relay_message_id),
@@ -42,7 +46,7 @@ _FINISH: Final = """
         enhanced_status = CASE WHEN :has_reply THEN :enhanced ELSE enhanced_status END,
         reply_text = CASE WHEN :has_reply THEN :reply_text ELSE reply_text END,
         reply_raw = CASE WHEN :has_reply THEN :reply_raw ELSE reply_raw END,
-        settled_at = CASE WHEN :is_over THEN :at END, settled_by = CASE WHEN :is_over THEN 'loop' END,
+        settled_at = CASE WHEN :is_over THEN :at END, settled_by = CASE WHEN :is_over THEN :by END,
         version = version + 1
     WHERE number = :number RETURNING number, job, mailbox_id, lane, domain, due_at"""
 
@@ -59,6 +63,7 @@ _EXPIRE: Final = """
 class _End:
     after: DeliveryState
     reason_code: ReasonCode | None
+    by: str = BY
 
     @property
     def is_over(self) -> bool:
@@ -80,8 +85,11 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
     end = _end(row, outcome)
     moved = conn.execute(_FINISH, _columns(outcome, end)).fetchone()
     attempt = row["attempts"] + 1 if outcome.counts_attempt else None
-    step = Step(_S.SENDING, end.after, outcome.at, BY, end.reason_code, outcome.reply, attempt)
-    return UnitResult(end.after, record(conn, moved, step))
+    step = Step(_S.SENDING, end.after, outcome.at, end.by, end.reason_code, outcome.reply, attempt)
+    changes = record(conn, moved, step)
+    if end.by == EVIDENCE and end.reason_code is not None:
+        changes += (settled_by_evidence(outcome.number, row, end.after, end.reason_code),)
+    return UnitResult(end.after, changes)
 
 
 def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
@@ -97,6 +105,16 @@ def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResul
 
 
 def _end(row: sqlite3.Row, outcome: Outcome) -> _End:
+    """How it ends; evidence that came meanwhile counts where it would count a moment later."""
+    end = _end_unproven(row, outcome)
+    if row["evidence"] is None:
+        return end
+    if bearing(end.after, row["doubts"], is_marked=False) is not Bearing.SETTLES:
+        return end
+    return _End(_S.SENT, ReasonCode(row["evidence"]), EVIDENCE)
+
+
+def _end_unproven(row: sqlite3.Row, outcome: Outcome) -> _End:
     if outcome.after in UNSETTLED:
         if not row["cancel_asked"]:
             return _End(outcome.after, outcome.reason_code)
@@ -118,6 +136,7 @@ def _learn(conn: sqlite3.Connection, outcome: Outcome) -> None:
 
 def _columns(outcome: Outcome, end: _End) -> dict[str, object]:
     reply = outcome.reply
+    is_unanswered = outcome.after is _S.UNCERTAIN and not outcome.withdraws_mark
     return {
         "number": outcome.number,
         "after": end.after,
@@ -126,7 +145,9 @@ def _columns(outcome: Outcome, end: _End) -> dict[str, object]:
         "is_over": end.is_over,
         "at": outcome.at,
         "due_at": outcome.due_at,
-        "is_unanswered": outcome.after is _S.UNCERTAIN and not outcome.withdraws_mark,
+        "by": end.by,
+        "keeps_mark": is_unanswered and end.after is _S.UNCERTAIN,
+        "is_past_doubt": is_unanswered and end.after is not _S.UNCERTAIN,
         "attempt": outcome.counts_attempt,
         "series_attempt": outcome.counts_series,
         "deferral": outcome.is_deferral,

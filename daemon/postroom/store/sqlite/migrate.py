@@ -4,21 +4,19 @@ A file that is not ours, or of a later version, is refused and not touched. Befo
 is laid beside it; the copy says of itself that it is one, so that whoever starts from it is told what to look at.
 """
 
-import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from postroom.ports.errors import StateRefused
+from postroom.store.sqlite.copying import copy_into
 from postroom.store.sqlite.state_dir import sync_directory
+from postroom.store.sqlite.version import is_too_old, version
 
 
 APPLICATION_ID: Final = 0x506F_7374  # "Post"
-_OLDEST_SQLITE: Final = (3, 37, 0)  # STRICT tables
-_MARK_COPY: Final = "UPDATE instance SET is_backup = 1"
 
 
 def shipped() -> tuple[str, ...]:
@@ -33,33 +31,33 @@ def check_identity(conn: sqlite3.Connection, path: Path, latest: int) -> int:
 
     Raises: StateRefused when SQLite is too old, or the file is not ours or of a later version.
     """
-    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-        message = f"SQLite {sqlite3.sqlite_version} is too old: 3.37 or later is needed"
+    if is_too_old():
+        message = f"SQLite {version()} is too old: 3.37 or later is needed"
         raise StateRefused(message)
-    version: int = conn.execute("PRAGMA user_version").fetchone()[0]
+    found: int = conn.execute("PRAGMA user_version").fetchone()[0]
     application: int = conn.execute("PRAGMA application_id").fetchone()[0]
     is_empty = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if application != APPLICATION_ID and not (application == version == 0 and is_empty):
+    if application != APPLICATION_ID and not (application == found == 0 and is_empty):
         message = f"{path} is a database of another program: give state_dir a directory of its own"
         raise StateRefused(message)
-    if version > latest:
+    if found > latest:
         message = (
-            f"{path} was written by a later postroom (its version is {version}, this one knows {latest}):"
+            f"{path} was written by a later postroom (its version is {found}, this one knows {latest}):"
             " install that one again, or put the copy from before its upgrade in place"
         )
         raise StateRefused(message)
-    return version
+    return found
 
 
 def migrate(
-    conn: sqlite3.Connection, path: Path, version: int, migrations: Sequence[str]
+    conn: sqlite3.Connection, path: Path, present: int, migrations: Sequence[str]
 ) -> Path | None:
-    """Bring the file from `version` to the last migration; the copy that was made before, if any."""
+    """Bring the file from version `present` to the last migration; the copy that was made before, if any."""
     copy = None
-    if 0 < version < len(migrations):
-        copy = path.with_name(f"{path.name}.v{version}")
+    if 0 < present < len(migrations):
+        copy = path.with_name(f"{path.name}.v{present}")
         _copy(conn, copy)
-    for number, script in enumerate(migrations[version:], version + 1):
+    for number, script in enumerate(migrations[present:], present + 1):
         try:
             conn.executescript(
                 f"BEGIN IMMEDIATE; {script};"
@@ -73,11 +71,6 @@ def migrate(
 
 def _copy(conn: sqlite3.Connection, copy: Path) -> None:
     draft = copy.with_name(copy.name + ".part")
-    draft.unlink(missing_ok=True)
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    conn.execute("VACUUM INTO ?", (str(draft),))
-    with closing(sqlite3.connect(draft, isolation_level=None)) as copied:
-        copied.execute("PRAGMA synchronous = EXTRA")
-        copied.execute(_MARK_COPY)
+    copy_into(conn, draft)
     draft.replace(copy)
     sync_directory(copy.parent)

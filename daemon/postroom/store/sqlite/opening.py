@@ -16,7 +16,7 @@ from postroom.ports.host import Clock, Entropy
 from postroom.ports.looping import Recovered
 from postroom.store.sqlite.connection import set_up_writer
 from postroom.store.sqlite.migrate import check_identity, migrate, shipped
-from postroom.store.sqlite.recovery import Found, hold_restored, recover
+from postroom.store.sqlite.recovery import Found, hold_restored, leave_out_numbers, recover
 
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
@@ -31,7 +31,7 @@ _CREATE: Final = """
     INSERT INTO instance (one, instance_id, log_id, machine_id, boot_id, clean_stop, created_at)
     VALUES (1, ?, ?, ?, ?, 1, ?)"""
 _AT_WORK: Final = "UPDATE instance SET clean_stop = 0, is_backup = 0, machine_id = ?, boot_id = ?"
-_NEW_LOG: Final = "UPDATE instance SET log_id = ?"
+_RESTORED: Final = "UPDATE instance SET log_id = ?, instance_id = ?"
 _NEWEST: Final = "SELECT at FROM history ORDER BY number DESC LIMIT 1"
 _STOPPED: Final = "UPDATE instance SET clean_stop = 1"
 
@@ -46,14 +46,14 @@ class HostIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was found. `warnings` are sentences for the operator; `is_restored`: it was a copy, and all is held.
+    """What was found. `warnings` are sentences for the operator; `newest_at` is the newest instant in its history.
 
-    `newest_at` is the newest instant in its history.
+    `restored`: it was a copy, and so many deliveries are held now; None = it was none.
     """
 
     instance_id: str
     recovered: Recovered
-    is_restored: bool
+    restored: int | None
     copy: Path | None
     newest_at: Instant | None
     warnings: tuple[str, ...]
@@ -95,10 +95,13 @@ def open_store(
         is_reboot = row["boot_id"] != host.boot_id
         is_crash = not (row["clean_stop"] or is_reboot or row["is_backup"])
         newest_at = _newest(conn)
+        held = 0
+        if row["is_backup"]:
+            leave_out_numbers(conn, now)
+            row = _rename(conn, entropy)
         found = recover(conn, now, is_crash=is_crash)
         if row["is_backup"]:
-            hold_restored(conn, now)
-            conn.execute(_NEW_LOG, (_new_id(entropy),))
+            held = hold_restored(conn, now)
         conn.execute(_AT_WORK, (host.machine_id or row["machine_id"], host.boot_id))
     except BaseException:
         conn.execute("ROLLBACK")
@@ -107,7 +110,7 @@ def open_store(
     return Opened(
         instance_id=row["instance_id"],
         recovered=_recovered(found, is_reboot=is_reboot, was_clean_stop=bool(row["clean_stop"])),
-        is_restored=bool(row["is_backup"]),
+        restored=held if row["is_backup"] else None,
         copy=copy,
         newest_at=newest_at,
         warnings=(warning,) if warning else (),
@@ -134,6 +137,13 @@ def _instance(
     conn.execute(_CREATE, (*ids, host.machine_id, host.boot_id, now))
     made: sqlite3.Row = conn.execute(_INSTANCE).fetchone()
     return made
+
+
+def _rename(conn: sqlite3.Connection, entropy: Entropy) -> sqlite3.Row:
+    """A restored store is another one than that which the copy was made of, and so is its log."""
+    conn.execute(_RESTORED, (_new_id(entropy), _new_id(entropy)))
+    renamed: sqlite3.Row = conn.execute(_INSTANCE).fetchone()
+    return renamed
 
 
 def _check_machine(row: sqlite3.Row, host: HostIdentity, path: Path, *, accept: bool) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from postroom.ports.desk import Admin, Reader
+from postroom.ports.doubting import Doubts
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.inbox import Conversations, Inbox
 from postroom.ports.leasing import Leases
@@ -15,6 +16,7 @@ from postroom.ports.outbox import Intake, LoopStore
 from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
+from postroom.store.sqlite.doubt_policy import SqliteDoubts
 from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
 from postroom.store.sqlite.leases import SqliteLeases
 from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop, open_store
@@ -25,6 +27,7 @@ from postroom.store.sqlite.space import Space, disk_free
 from postroom.store.sqlite.state_dir import (
     FILE_NAME,
     check_file_system,
+    check_placed,
     locked,
     make_file,
     make_private,
@@ -47,6 +50,7 @@ class Outbox:
     reader: Reader
     admin: Admin
     leases: Leases
+    doubts: Doubts
     inbox: Inbox
     conversations: Conversations
     opened: Opened
@@ -91,6 +95,7 @@ async def open_outbox(
     warning = check_file_system(state_dir, accept_any=rules.accept_file_system)
     found: list[Opened] = []
     with locked(state_dir):
+        check_placed(state_dir)
         make_file(path)
 
         def prepare(conn: sqlite3.Connection) -> None:
@@ -107,6 +112,7 @@ async def open_outbox(
                 reader=SqliteReader(database),
                 admin=SqliteAdmin(database, has_spool_file),
                 leases=SqliteLeases(database, space, has_spool_file),
+                doubts=SqliteDoubts(database),
                 inbox=SqliteInbox(database, counters, space, has_spool_file),
                 conversations=SqliteConversations(database),
                 opened=found[0],

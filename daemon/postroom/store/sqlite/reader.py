@@ -18,7 +18,7 @@ from postroom.core.record import (
     StagedRecord,
     SuppressionRecord,
 )
-from postroom.ports.desk import DeliveryFilter, JobFilter
+from postroom.ports.desk import DeliveryFilter, Hold, JobFilter
 from postroom.store.sqlite import conditions, reads_deliveries, reads_jobs, reads_log
 from postroom.store.sqlite.database import Database
 
@@ -52,6 +52,10 @@ class SqliteReader:
         """Newest first, without history."""
         look = partial(reads_deliveries.find_deliveries, by=by, cursor=cursor, limit=limit)
         return await self._database.read(look)
+
+    async def find_holds(self) -> tuple[Hold, ...]:
+        """How many deliveries are held, by mailbox and reason."""
+        return await self._database.read(reads_deliveries.find_holds)
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int

@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.record import DeliveryRecord, Page
-from postroom.ports.desk import DeliveryFilter
+from postroom.ports.desk import DeliveryFilter, Hold
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import (
     END,
@@ -37,6 +37,12 @@ _BY_REASON: Final = f"""
     SELECT number FROM delivery WHERE mailbox_id = :mailbox_id AND reason_code = :value AND {_WINDOW}"""
 _BY_DOMAIN: Final = f"""
     SELECT number FROM delivery WHERE mailbox_id = :mailbox_id AND domain = :value AND {_WINDOW}"""
+_BY_HOLD: Final = f"""
+    SELECT number FROM delivery INDEXED BY delivery_held
+    WHERE mailbox_id = :mailbox_id AND state = 'held' AND hold_reason = :value AND {_WINDOW}"""
+_HOLDS: Final = """
+    SELECT mailbox_id, hold_reason, count(*) FROM delivery INDEXED BY delivery_held
+    WHERE state = 'held' GROUP BY mailbox_id, hold_reason"""
 
 _DEAD: Final = """
     SELECT number FROM delivery
@@ -104,6 +110,14 @@ def find_candidates(
         if _is_candidate(conn, number, by.since, fitting):
             found.append(number)
     return Page(tuple(found), numbers[-1] if len(numbers) == _LOOK else None)
+
+
+def find_holds(conn: sqlite3.Connection) -> tuple[Hold, ...]:
+    """How many deliveries are held, by mailbox and reason."""
+    return tuple(
+        Hold(mailbox_id, HoldReason(reason), count)
+        for mailbox_id, reason, count in conn.execute(_HOLDS)
+    )
 
 
 def find_dead(
@@ -178,6 +192,8 @@ def _walks(
             sql, values = _BY_REASON, (code,)
         case DeliveryFilter(domain=str() as domain):
             sql, values = _BY_DOMAIN, (domain,)
+        case DeliveryFilter(hold_reason=HoldReason() as reason):
+            sql, values = _BY_HOLD, (reason,)
         case _:
             sql, values = _BY_STATE, states
     return [

@@ -4,6 +4,7 @@
 |---|---|
 | `sending`, no mark | `pending`, `crashes` + 1; the third time in a row `failed`, `poison` |
 | `sending`, marked | `uncertain`: the relay may have it, so it is an attempt and never sent again by itself |
+| the same, with evidence that it went out | `sent` |
 
 A reboot and a clean stop count no crash. One transaction, one pass over what was under way: bystanders are waiting
 rows and are not touched. What is marked is never much: the loop has at most its slots and 1,000 outcomes open.
@@ -38,6 +39,12 @@ _BACK: Final = """
     UPDATE delivery SET state = 'pending', reason_code = 'crash.before_mark', crashes = crashes + :crash,
                         due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
+_PROVEN: Final = """
+    UPDATE delivery SET state = 'sent', reason_code = evidence, evidence = NULL, due_at = NULL, crashes = 0,
+                        attempts = attempts + 1, series_attempts = series_attempts + 1, doubts = doubts + 1,
+                        marked_at = NULL, settled_at = :now, settled_by = 'evidence', version = version + 1
+    WHERE state = 'sending' AND marked_at IS NOT NULL AND evidence IS NOT NULL
+    RETURNING number, job, mailbox_id, lane, domain, due_at, reason_code, attempts"""
 _DOUBT_HISTORY: Final = """
     INSERT INTO history (delivery, attempt, before, after, at, reason_code, by)
     SELECT number, attempts + 1, 'sending', 'uncertain', :now, 'crash.after_mark', 'recovery'
@@ -51,7 +58,7 @@ _DOUBT: Final = """
 _BUMP: Final = (
     1 << 32
 )  # numbers given since the copy was made may be in the world: none of them comes again
-_NUMBERED: Final = ("job", "delivery", "thread", "event", "lease")
+_NUMBERED: Final = ("job", "delivery", "thread", "event", "lease", "received")
 _BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
 _FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
 _BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"
@@ -62,6 +69,14 @@ _HOLD_HISTORY: Final = """
 _HOLD: Final = """
     UPDATE delivery SET state = 'held', hold_reason = 'restored', version = version + 1
     WHERE state IN ('pending', 'retry_scheduled')"""
+# What was held may have been freed since, and gone.
+_HOLD_HELD: Final = """
+    UPDATE delivery SET hold_reason = 'restored', reason_code = nullif(reason_code, 'mailbox_removed'),
+                        version = version + 1
+    WHERE state = 'held'"""
+
+# A doubt may have been settled by a resend since: no policy sends again by itself what a resend may have sent.
+_NO_RESEND: Final = "UPDATE delivery SET resends = resends + 1 WHERE state = 'uncertain'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,7 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
     poison = _end_poison(conn, now) if is_crash else 0
     given = {"now": now, "crash": int(is_crash)}
+    _settle_proven(conn, now)
     last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
     conn.execute(_BACK_HISTORY, given)
     back = conn.execute(_BACK, given).rowcount
@@ -88,18 +104,38 @@ def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     return Found(back, len(doubtful), poison)
 
 
-def hold_restored(conn: sqlite3.Connection, now: Instant) -> None:
-    """A copy was put in place: leave out the numbers that may have been given since, and let nothing go by itself.
+def leave_out_numbers(conn: sqlite3.Connection, now: Instant) -> None:
+    """A copy was put in place: no number, seq or fence that may have been given since it was made comes again.
 
-    What waits in the copy may have been sent after it was made; a person decides.
+    A consumer's first fence on a thread follows the numbers of leases (see `lease_acquire`).
     """
     for name in _NUMBERED:
         if conn.execute(_BUMP_NUMBERS, (_BUMP, name)).rowcount == 0:
             conn.execute(_FIRST_NUMBER, (_BUMP, name))
     conn.execute(_BUMP_FENCES, (_BUMP,))
     conn.execute(_END_LEASES, (now,))
+
+
+def hold_restored(conn: sqlite3.Connection, now: Instant) -> int:
+    """Let nothing go by itself: what waits in a copy may have been sent after it was made. How many are held."""
+    conn.execute(_NO_RESEND)
     conn.execute(_HOLD_HISTORY, (now,))
-    conn.execute(_HOLD)
+    held = conn.execute(_HOLD_HELD).rowcount
+    return held + conn.execute(_HOLD).rowcount
+
+
+def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:
+    for row in conn.execute(_PROVEN, {"now": now}).fetchall():
+        reason = ReasonCode(row["reason_code"])
+        step = Step(
+            DeliveryState.SENDING,
+            DeliveryState.SENT,
+            now,
+            "evidence",
+            reason,
+            attempt=row["attempts"],
+        )
+        record(conn, row, step)
 
 
 def _end_poison(conn: sqlite3.Connection, now: Instant) -> int:

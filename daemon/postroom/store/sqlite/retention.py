@@ -71,15 +71,20 @@ class SqliteRetention:
     """Takes what is old.
 
     `unlink` removes a file of the spool by its hex SHA-256 and says True when it is gone; False when somebody is
-    just putting an equal one there, which then stays.
+    just putting an equal one there, which then stays. No file is doomed while `may_doom` says no: somebody copies them.
     """
 
     def __init__(
-        self, database: Database, kept: Retention, unlink: Callable[[str], Awaitable[bool]]
+        self,
+        database: Database,
+        kept: Retention,
+        unlink: Callable[[str], Awaitable[bool]],
+        may_doom: Callable[[], bool],
     ) -> None:
         self._database = database
         self._kept = kept
         self._unlink = unlink
+        self._may_doom = may_doom
 
     async def run(self, now: Instant) -> Taken:
         """Take everything that is old at `now`."""
@@ -139,7 +144,7 @@ class SqliteRetention:
     async def _take_files(self, now: Instant) -> int:
         taken = 0
         dooming = Dooming(_before(now, _SPOOL_KEPT), now, BITE)
-        while doomed := await self._write(dooming, BITE):
+        while self._may_doom() and (doomed := await self._write(dooming, BITE)):
             gone = tuple([sha256 for sha256 in doomed if await self._unlink(sha256)])
             kept = tuple(sha256 for sha256 in doomed if sha256 not in gone)
             await self._write(Forgetting(gone, kept, now), BITE)

@@ -25,7 +25,8 @@ from postroom.core.reply import Stage
 DELIVERY: Final = """
     number, job, mailbox_id, recipient, recipient_key, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
     message_id, attempts, series_attempts, deferrals, crashes, doubts, stage, marked_at, reply_code, enhanced_status,
-    reply_text, relay_message_id, settled_by, has_attachments, created_at, feedback"""
+    reply_text, relay_message_id, settled_by, has_attachments, created_at, feedback,
+    resends, no_resend, cancel_asked, settled_at"""
 JOB: Final = "number, mailbox_id, created_at, trace_id, idempotency_key, conversation_key, lane, copies, spec"
 HISTORY: Final = (
     "before, after, at, reason_code, reply_code, enhanced_status, reply_text, attempt, by"
@@ -69,6 +70,10 @@ def delivery_of(
         history=history,
         trace_id=trace_id,
         feedback=Feedback(row["feedback"]),
+        resends=row["resends"],
+        no_resend=row["no_resend"] and ReasonCode(row["no_resend"]),
+        is_cancel_asked=bool(row["cancel_asked"]),
+        settled_at=row["settled_at"],
     )
 
 

@@ -17,6 +17,7 @@ from postroom.ports.errors import AlreadyRunning, StateRefused
 
 FILE_NAME: Final = "postroom.db"
 LOCK: Final = "lock"
+PLACING: Final = "restoring"  # there while a restore puts files in place
 
 _OTHERS: Final = 0o077
 _MOUNTS: Final = Path("/proc/self/mountinfo")
@@ -54,6 +55,19 @@ def make_private(state_dir: Path) -> None:
     except OSError as error:
         message = f"state_dir {state_dir} can not be made private: {error.strerror}. Give it to the daemon's user."
         raise StateRefused(message) from error
+
+
+def check_placed(state_dir: Path) -> None:
+    """Return unless a restore was cut off while it put files in place.
+
+    Raises: StateRefused.
+    """
+    if (state_dir / PLACING).exists():
+        message = (
+            f"a restore into {state_dir} did not come to its end: run it again with --replace;"
+            " what was there before is kept in replaced-*"
+        )
+        raise StateRefused(message)
 
 
 def wal_of(path: Path) -> Path:
@@ -124,6 +138,21 @@ def locked(state_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def find_owner(state_dir: Path) -> str | None:
+    """Which process owns the directory now; None = nobody, or the lock can not be read."""
+    try:
+        fd = os.open(state_dir / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+    finally:
+        os.close(fd)
+    return None
 
 
 def check_file_system(state_dir: Path, *, accept_any: bool) -> str | None:
