@@ -90,7 +90,8 @@ class Door:
     """The script and the record of one port.
 
     `on_handed` is called, on the relay's thread, with every mail before its final dot is answered; `begun_at_s` has the
-    monotonic moment of every MAIL, `tries` how often RCPT named an address.
+    monotonic moment of every MAIL, `tries` how often RCPT named an address; `most_open` is the most
+    connections at once since somebody set it to 0.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -99,6 +100,8 @@ class Door:
     tries: dict[str, int] = field(default_factory=dict)
     begun_at_s: list[float] = field(default_factory=list)
     dialled: int = 0
+    now_open: int = 0
+    most_open: int = 0
     server: asyncio.Server | None = None
     on_handed: Callable[[Handed], None] | None = None
     _rules: list[_Rule] = field(default_factory=list)
@@ -129,10 +132,14 @@ class Door:
         """Let every dialogue that stands still go on."""
         self._end_holds(goes_on=True)
 
-    def clear(self) -> None:
-        """Forget the script, and hang up on every dialogue that stands still."""
-        self._rules.clear()
+    def hang_up(self) -> None:
+        """End every dialogue that stands still."""
         self._end_holds(goes_on=False)
+
+    def clear(self) -> None:
+        """Forget the script, and end every dialogue that stands still."""
+        self._rules.clear()
+        self.hang_up()
 
     def close(self) -> None:
         """Listen no more, and hang up on who stands still."""

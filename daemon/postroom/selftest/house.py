@@ -23,12 +23,12 @@ from postroom.selftest.relay import HOST, Relay
 Json = dict[str, Any]
 
 PLAIN: Final = "plain"
+HASTY: Final = "retry = { first_s = 1, jitter = 0, cap_s = 1 }"
 
 _LOOK_S: Final = 0.01
 _START_S: Final = 20.0
 _LONGEST_S: Final = 10.0
 _LAST_LINES: Final = 15
-_RETRY: Final = "retry = { first_s = 1, jitter = 0, cap_s = 1 }"
 _SETTINGS: Final = """\
 [daemon]
 state_dir = "{folder}/state"
@@ -136,7 +136,7 @@ class House:
                 folder=self.ground.folder,
                 host=HOST,
                 port=self.doors[box].port,
-                more=self.boxes[box] or _RETRY,
+                more=self.boxes[box],
             )
         config = self.folder / "postroom.toml"
         config.write_text(text, "utf-8")
@@ -155,7 +155,11 @@ class House:
         )
         self.pid = self.ground.nursery.start(birth)
         if is_awaited:
-            self.until(self._is_ready, "a daemon that is ready", _START_S)
+            self.await_ready()
+
+    def await_ready(self) -> None:
+        """Until it takes jobs. Raises NotSo, also when it ends before."""
+        self.until(self._is_ready, "a daemon that is ready", _START_S)
 
     def arm(self) -> None:
         """From now on the daemon's commit point is deadly."""
@@ -180,10 +184,9 @@ class House:
             os.kill(self.pid, signal.SIGKILL)
         self.await_end()
 
-    def stop(self) -> int:
-        """SIGTERM; how it ended."""
+    def terminate(self) -> None:
+        """SIGTERM."""
         os.kill(self.pid, signal.SIGTERM)
-        return self.await_end()
 
     def find_reached(self) -> str:
         """The commit point at which a daemon killed itself, and the side; '' = none did."""
@@ -217,7 +220,7 @@ class House:
         """The state of somebody's delivery, and how many copies the relay was given."""
         found = self.find_delivery(who)
         state = "unknown" if found is None else str(found["state"])
-        return f"{state}, {_copies(self.doors[box].copies(who))}"
+        return f"{state}, {copies(self.doors[box].copies(who))}"
 
     def copy_for(self, who: str, box: str = PLAIN) -> Handed:
         """The last copy for somebody."""
@@ -272,11 +275,15 @@ class House:
         self.until(is_there, f"{who} {'/'.join(states)}")
         return found[0]
 
+    @property
+    def log(self) -> str:
+        """What daemons said."""
+        return (self.folder / "log").read_text("utf-8", "replace")
+
     def last_words(self) -> str:
-        """What daemons said last."""
-        with suppress(OSError):
-            lines = (self.folder / "log").read_text("utf-8", "replace").splitlines()
-            return "\n".join(lines[-_LAST_LINES:])
+        """The end of it."""
+        with suppress(FileNotFoundError):
+            return "\n".join(self.log.splitlines()[-_LAST_LINES:])
         return ""
 
     def _is_ready(self) -> bool:
@@ -288,5 +295,6 @@ class House:
         return self.client.is_ready()
 
 
-def _copies(count: int) -> str:
+def copies(count: int) -> str:
+    """So many, in words."""
     return "1 copy" if count == 1 else f"{count} copies"

@@ -14,7 +14,7 @@ from typing import Final
 from postroom.client.errors import PostroomError
 from postroom.selftest import plays_admin, plays_in, plays_out
 from postroom.selftest.door import Hold, Stage
-from postroom.selftest.house import PLAIN, Ground, House, NotSo
+from postroom.selftest.house import HASTY, PLAIN, Ground, House, NotSo
 from postroom.selftest.play import Moment, Play
 from postroom.selftest.row import Row
 from postroom.selftest.watching import Side, find_points
@@ -52,7 +52,12 @@ class Cell:
         wanted = self.play.before if self.side is Side.BEFORE else self.play.after
         expected = _account(f"{self.play.point} {self.side}", wanted, STAGES.values())
         folder = ground.folder / f"{self.play.point}-{self.side}"
-        boxes = {PLAIN: "", plays_admin.GONE: "", **{f"at-{stage}": "" for stage in Stage}}
+        boxes = {
+            PLAIN: HASTY,
+            plays_admin.GONE: HASTY,
+            plays_out.RESENDING: f"{HASTY}\n{plays_out.ON_UNCERTAIN}",
+            **{f"at-{stage}": HASTY for stage in Stage},
+        }
         try:
             with House(ground, folder, boxes) as house:
                 self._die(house)
@@ -63,6 +68,7 @@ class Cell:
 
     def _die(self, house: House) -> None:
         """Lives up to the one that killed itself at the commit point, or did not."""
+        self.play.ancestry(house)
         deadly = replace(self.play.birth, point=self.play.point, side=self.side)
         match self.play.moment:
             case Moment.AT_THE_ACT:

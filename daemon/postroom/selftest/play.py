@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
+from postroom.selftest.door import Handed
 from postroom.selftest.house import House
 from postroom.selftest.nursery import Birth
 
@@ -28,7 +29,8 @@ def nothing(_house: House) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """`act` leads to the point; where that is passed by a restart, it is done while no daemon lives.
+    """`act` leads to the point; where that is passed by a restart, it is done while no daemon lives. `ancestry` is what
+    happened before, `prepare` comes when a dialogue is held at every stage.
 
     `look` says in a few words what became of it; it is asked again and again until it says `before` or `after`, those
     being what is expected after a death on that side.
@@ -42,6 +44,7 @@ class Play:
     prepare: Callable[[House], object] = nothing
     moment: Moment = Moment.AT_THE_ACT
     birth: Birth = Birth("", "")
+    ancestry: Callable[[House], object] = nothing
 
 
 def hand_in(house: House) -> None:
@@ -52,6 +55,11 @@ def hand_in(house: House) -> None:
 def fate(house: House) -> str:
     """State, and copies at the relay."""
     return house.tell(WHO)
+
+
+def reply_address(copy: Handed) -> str:
+    """Where a copy's answers go: an address that is signed."""
+    return str(copy.message["Reply-To"]).partition("<")[2].rstrip(">")
 
 
 def later(house: House) -> str:

@@ -3,16 +3,30 @@
 import io
 from typing import Any, Final
 
+from postroom.ops.host import SystemClock
 from postroom.selftest.door import Say, Stage
-from postroom.selftest.house import PLAIN, House
-from postroom.selftest.play import WHO, Moment, Play, fate, later
+from postroom.selftest.house import PLAIN, House, Json
+from postroom.selftest.play import WHO, Moment, Play, fate, later, reply_address
 from postroom.selftest.plays_out import in_doubt
+from postroom.service.restoring import Backup, restore
 
 
 GONE: Final = "gone"  # a mailbox that the settings lose
 
 _OF_PLAIN: Final = {"mailbox_id": PLAIN}
 _FILE: Final = b"staged"
+_PIECE: Final = 1 << 16
+_ROBOT: Final = "robot@machines.example"
+_ROUNDS: Final = 6  # more than five of its mails within ten minutes
+_AUTOMATIC: Final = """\
+From: Robot <robot@machines.example>
+Subject: We have got your message {n}
+Date: Mon, 30 Nov 2026 09:00:0{n} +0000
+Message-ID: <robot-{n}@machines.example>
+Auto-Submitted: auto-replied
+
+We have got your message {n}.
+"""
 
 
 def _waiting(house: House) -> None:
@@ -79,17 +93,52 @@ def _resume(house: House) -> None:
 def _pause_and_fate(house: House) -> str:
     house.hand_in(WHO)
     (box,) = (one for one in house.client.mailboxes()["items"] if one["id"] == PLAIN)
-    return f"{'paused' if box['pause'] else 'active'}: {fate(house)}"
+    return f"{box['state']}: {fate(house)}"
 
 
-def _sent(house: House) -> None:
-    house.hand_in(WHO)
-    house.await_state(WHO, "sent")
+def _robots(house: House) -> None:
+    """Two machines answer each other until their conversation is held; then a job goes into it."""
+    thread: Json = {}
+    for number in range(_ROUNDS):
+        key = f"round {number}"
+        job: Any = house.hand_in(_ROBOT, idempotency_key=key, **thread)
+        house.client.wait(job["id"])
+        thread = {"thread_id": job["deliveries"][0]["thread_id"]}
+        house.mail(reply_address(house.copy_for(_ROBOT)), _AUTOMATIC.format(n=number), _ROBOT)
+        house.until(lambda: len(house.find_events("auto_reply.received")) > number, "an answer")
+    house.memo.update(thread)
+    house.hand_in(WHO, **thread)
+    house.await_state(WHO, "held")
 
 
 def _free_thread(house: House) -> None:
-    found: Any = house.find_delivery(WHO)
-    house.client.resume_thread(found["thread_id"])
+    house.client.resume_thread(house.memo["thread_id"])
+
+
+def _restored(house: House) -> None:
+    """A job waits in a store that was put back from its own backup: it is held."""
+    house.start()
+    _paused(house)
+    backup, state = house.folder / "backup", house.folder / "state"
+    with house.client.backup() as stream, backup.open("xb") as file:
+        while piece := stream.read(_PIECE):
+            file.write(piece)
+    house.kill()
+    with backup.open("rb") as file:
+        restore(Backup(file, None), state, SystemClock().now(), replaces=True)
+
+
+def _held(house: House) -> None:
+    _resume(house)
+    house.await_state(WHO, "held")
+
+
+def _release(house: House) -> None:
+    house.client.release_held(_delivery(house))
+
+
+def _release_all(house: House) -> None:
+    house.client.act("release", _OF_PLAIN)
 
 
 def _suppress(house: House) -> None:
@@ -130,6 +179,7 @@ def _hold_and_fate(house: House) -> str:
 
 _PENDING: Final = "pending, 0 copies"
 _CANCELLED: Final = "cancelled, 0 copies"
+_HELD: Final = "held, 0 copies"
 _SENT: Final = "sent, 1 copy"
 _FAILED: Final = "failed, 0 copies"
 _DOUBT: Final = "uncertain, 1 copy"
@@ -152,7 +202,17 @@ PLAYS: Final = (
         _pause_and_fate,
         _paused,
     ),
-    Play("admin.resume_thread", _SENT, _SENT, _free_thread, fate, _sent),
+    Play("admin.resume_thread", _HELD, _SENT, _free_thread, fate, _robots),
+    Play("admin.release", _HELD, _SENT, _release, fate, _held, ancestry=_restored),
+    Play(
+        "admin.release_deliveries",
+        _HELD,
+        _SENT,
+        _release_all,
+        fate,
+        _held,
+        ancestry=_restored,
+    ),
     Play("admin.suppress", _SENT, _SUPPRESSED, _suppress, _fate_of_a_new_job),
     Play("admin.unsuppress", _SUPPRESSED, _SENT, _unsuppress, _fate_of_a_new_job, _suppress),
     Play("admin.stage", _SENT, _SENT, _stage, _file_that_is_staged_again),

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from postroom.client.errors import Conflict
 from postroom.selftest.house import House
-from postroom.selftest.play import SUPPORT, WHO, Moment, Play, nothing
+from postroom.selftest.play import SUPPORT, WHO, Moment, Play, nothing, reply_address
 
 
 _AGENTS: Final = "agents"
@@ -124,7 +124,7 @@ def _a_dead_event(house: House) -> None:
         (lease,) = house.client.lease(_AGENTS, wait_s=_WAIT_S, lease_s=_LONG_S)
         house.client.release(lease, failed=True)
     (dead,) = house.client.dead_events()["items"]
-    house.memo["event"] = dead["id"]
+    house.memo["event"] = dead["event"]["id"]
 
 
 def _retry_event(house: House) -> None:
@@ -142,8 +142,7 @@ def _a_copy(house: House) -> None:
 
 def _reply_to_the_copy(house: House) -> str:
     if "told" not in house.memo:
-        address = str(house.copy_for(WHO).message["Reply-To"]).partition("<")[2].rstrip(">")
-        house.memo["told"] = ask(house, address)
+        house.memo["told"] = ask(house, reply_address(house.copy_for(WHO)))
     found = house.find_events("reply.received")
     return house.memo["told"] or f"{len(found)} answer by its address"
 

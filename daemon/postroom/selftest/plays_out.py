@@ -10,6 +10,10 @@ from postroom.selftest.watching import RECOVER
 
 
 _STORM: Final = tuple(f"doubt{n}@peer.example" for n in range(3))  # so many make a storm of doubt
+RESENDING: Final = "resending"  # a mailbox that sends once more what is in doubt
+ON_UNCERTAIN: Final = 'on_uncertain = { policy = "resend", after_s = 1 }'
+
+_ONCE_MORE: Final = "sent, 2 copies of one mail"
 _HASTE: Final = Birth("", "", slow_s=0.3, longest_sleep_s=0.5)
 
 
@@ -61,6 +65,23 @@ def _held_at_rcpt(house: House) -> None:
     house.door.on(Stage.RCPT, Hold(), recipient=WHO, times=1)
     house.hand_in(WHO)
     house.until(lambda: house.door.count_held(Stage.RCPT), "a dialogue at RCPT")
+
+
+def _doubt(house: House) -> None:
+    in_doubt(house, RESENDING)
+
+
+def _fate_of_the_resent(house: House) -> str:
+    copies = [one for one in house.doors[RESENDING].handed if one.recipient == WHO]
+    ids = {one.message["Message-ID"] for one in copies}
+    return f"{house.tell(WHO, RESENDING)} of {'one mail' if len(ids) == 1 else 'several mails'}"
+
+
+def in_doubt(house: House, box: str = PLAIN) -> None:
+    """A mail that the relay took without an answer."""
+    house.doors[box].on(Stage.DOT, HangUp(), recipient=WHO, times=1)
+    house.hand_in(WHO, box=box)
+    house.await_state(WHO, "uncertain")
 
 
 PLAYS: Final = (
@@ -118,6 +139,7 @@ PLAYS: Final = (
         _refused_once,
         Moment.AT_A_RESTART,
     ),
+    Play("doubts.settle_due", _ONCE_MORE, _ONCE_MORE, nothing, _fate_of_the_resent, _doubt),
     Play(
         RECOVER,
         "sent, 1 copy, put back",
@@ -128,10 +150,3 @@ PLAYS: Final = (
         Moment.AT_A_RESTART,
     ),
 )
-
-
-def in_doubt(house: House) -> None:
-    """A mail that the relay took without an answer."""
-    house.door.on(Stage.DOT, HangUp(), recipient=WHO, times=1)
-    house.hand_in(WHO)
-    house.await_state(WHO, "uncertain")

@@ -73,7 +73,12 @@ class Relay:
 
         async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             door.dialled += 1
-            await Talk(door, self._host, reader, writer).run()
+            door.now_open += 1
+            door.most_open = max(door.most_open, door.now_open)
+            try:
+                await Talk(door, self._host, reader, writer).run()
+            finally:
+                door.now_open -= 1
 
         server = await asyncio.start_server(speak, HOST, 0)
         door.port = server.sockets[0].getsockname()[1]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from postroom.client.host import Host
-from postroom.selftest import matrix, ugly
+from postroom.selftest import chaos, matrix, ugly
 from postroom.selftest.house import Ground
 from postroom.selftest.names import Names
 from postroom.selftest.nursery import COMMAND, Nursery
@@ -28,16 +28,22 @@ _LONGEST_FOLDER: Final = 45  # bytes, so that a socket beneath it has an address
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to run. `only` are words of which a row's name must have one; `is_kept`: state directories stay."""
+    """What to run: the rows of whose name `only` has a word, and so many `runs` of chance with this `seed`.
+
+    `is_kept`: state directories stay; `command` makes daemons.
+    """
 
     only: Sequence[str] = ()
+    runs: int = 0
+    seed: str = "1"
     is_kept: bool = False
     command: Sequence[str] = COMMAND
 
 
 def run(wish: Wish, tell: Callable[[Row], None]) -> list[Row]:
     """Every row, told as it is done."""
-    trials = [one for one in (*ugly.TRIALS, *matrix.find_cells()) if _is_wanted(one, wish.only)]
+    trials: list[Trial] = [one for one in (*ugly.TRIALS, *matrix.find_cells()) if _is_wanted(one, wish.only)]
+    trials += [chaos.Chaos(f"{wish.seed}.{number}") for number in range(1, wish.runs + 1)]
     rows: list[Row] = []
     with ground_for(wish) as ground:
         matrix.lay_out(ground.folder)
