@@ -49,9 +49,9 @@ _ACTS: Final[tuple[tuple[Act, ...], ...]] = (
 )
 _STAGES: Final = tuple(Stage)
 _MOST_RULES: Final = 3
-_MOST_JOBS: Final = 6
-_MOST_MAILS: Final = 2
-_LONGEST_LIFE_S: Final = 0.3
+_MOST_JOBS: Final = 4
+_MOST_MAILS: Final = 1
+_LONGEST_LIFE_S: Final = 0.2
 _SETTLED_S: Final = 60.0
 _QUIET_S: Final = 0.2
 _LETTER: Final = """\

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from postroom.client import Client
 from postroom.client.errors import PostroomError
@@ -86,7 +86,7 @@ class House:
     pid: int = 0
     _mail: socket.socket = field(default_factory=socket.socket)
 
-    def __enter__(self) -> "House":
+    def __enter__(self) -> Self:
         self.folder.mkdir(mode=0o700)
         (self.folder / "state").mkdir(mode=0o700)
         self._mail.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -179,7 +179,7 @@ class House:
         return ended[0]
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill -9."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         self.await_end()
@@ -262,6 +262,11 @@ class House:
                 problem = f"within {longest_s:.0f} s there was not {what}\n{self.last_words()}"
                 raise NotSo(problem)
             host.sleep(_LOOK_S)
+
+    def await_events(self, count: int, *types: str) -> list[Json]:
+        """So many events of these types."""
+        self.until(lambda: len(self.find_events(*types)) >= count, f"{count} of {types}")
+        return self.find_events(*types)
 
     def await_state(self, who: str, *states: str) -> Json:
         """Somebody's delivery once it is in one of these states."""

@@ -24,7 +24,9 @@ PLAYS: Final = (*plays_out.PLAYS, *plays_admin.PLAYS, *plays_in.PLAYS)
 STAGES: Final = {
     stage: "uncertain, 1 copy" if stage is Stage.DOT else "sent, 1 copy" for stage in Stage
 }
-BIG: Final = "big"  # a file that does not fit between two sockets: who sends it can not get past the body
+BIG: Final = (
+    "big"  # a file that does not fit between two sockets: who sends it can not get past the body
+)
 BIG_BYTES: Final = 4 << 20
 
 _QUIET_S: Final = 0.1  # in which a copy that must not come would come

@@ -15,7 +15,9 @@ _HEADER: Final = 12  # octets, RFC 1035 §4.1.1
 _TAIL: Final = 4  # type and class behind the name
 _TXT: Final = b"\x00\x10\x00\x01"
 _FOUND: Final = b"\x81\x80" + b"\x00\x01\x00\x01" + bytes(4)  # one question, one answer
-_NOTHING: Final = b"\x81\x80" + b"\x00\x01" + bytes(6)  # the name is there, and has nothing of the kind
+_NOTHING: Final = (
+    b"\x81\x80" + b"\x00\x01" + bytes(6)
+)  # the name is there, and has nothing of the kind
 _NO_SUCH_NAME: Final = b"\x81\x83" + b"\x00\x01" + bytes(6)
 _OWNER: Final = b"\xc0\x0c"  # the name in the question
 _LIVES: Final = b"\x00\x00\x00\x3c"

@@ -11,6 +11,7 @@ from postroom.selftest.house import House
 from postroom.selftest.nursery import Birth
 
 
+_PLAINLY_BORN: Final = Birth("", "")
 WHO: Final = "b@peer.example"
 SUPPORT: Final = "plain@example.com"
 
@@ -29,10 +30,10 @@ def nothing(_house: House) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """`act` leads to the point; where that is passed by a restart, it is done while no daemon lives. `ancestry` is what
-    happened before, `prepare` comes when a dialogue is held at every stage.
+    """One commit point.
 
-    `look` says in a few words what became of it; it is asked again and again until it says `before` or `after`, those
+    `act` leads to it; where it is passed by a restart, that is done while no daemon lives. `ancestry` is what happened
+    before, `prepare` comes when a dialogue is held at every stage. `look` says in a few words what became of it; it is asked again and again until it says `before` or `after`, those
     being what is expected after a death on that side.
     """
 
@@ -43,7 +44,7 @@ class Play:
     look: Callable[[House], str]
     prepare: Callable[[House], object] = nothing
     moment: Moment = Moment.AT_THE_ACT
-    birth: Birth = Birth("", "")
+    birth: Birth = _PLAINLY_BORN
     ancestry: Callable[[House], object] = nothing
 
 

@@ -105,7 +105,7 @@ def _robots(house: House) -> None:
         house.client.wait(job["id"])
         thread = {"thread_id": job["deliveries"][0]["thread_id"]}
         house.mail(reply_address(house.copy_for(_ROBOT)), _AUTOMATIC.format(n=number), _ROBOT)
-        house.until(lambda: len(house.find_events("auto_reply.received")) > number, "an answer")
+        house.await_events(number + 1, "auto_reply.received")
     house.memo.update(thread)
     house.hand_in(WHO, **thread)
     house.await_state(WHO, "held")

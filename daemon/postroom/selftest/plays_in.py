@@ -43,7 +43,7 @@ def _events_after_a_second_try(house: House) -> str:
 def _an_event_waits(house: House) -> None:
     house.client.make_consumer(_AGENTS, _KINDS)
     ask(house)
-    house.until(lambda: _count_events(house), "an event")
+    house.await_events(1, *_KINDS)
 
 
 def _a_lease(house: House) -> None:

@@ -1,9 +1,6 @@
 """A row of the account: what was expected, and what was seen."""
 
 from dataclasses import dataclass
-from typing import Protocol
-
-from postroom.selftest.house import Ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +17,3 @@ class Row:
     def is_ok(self) -> bool:
         """Whether it was as expected."""
         return self.expected == self.seen
-
-
-class Trial(Protocol):
-    """Something to be tried in a house of its own."""
-
-    @property
-    def name(self) -> str:
-        """As people read it."""
-        ...
-
-    def run(self, ground: Ground) -> Row:
-        """Try it."""
-        ...

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from postroom.client.host import Host
 from postroom.selftest import chaos, matrix, ugly
@@ -17,7 +17,7 @@ from postroom.selftest.house import Ground
 from postroom.selftest.names import Names
 from postroom.selftest.nursery import COMMAND, Nursery
 from postroom.selftest.relay import Relay
-from postroom.selftest.row import Row, Trial
+from postroom.selftest.row import Row
 from postroom.selftest.signature import TEXTS
 
 
@@ -40,9 +40,23 @@ class Wish:
     command: Sequence[str] = COMMAND
 
 
+class Trial(Protocol):
+    """Something to be tried in a house of its own."""
+
+    @property
+    def name(self) -> str:
+        """As people read it."""
+        ...
+
+    def run(self, ground: Ground) -> Row:
+        """Try it."""
+        ...
+
+
 def run(wish: Wish, tell: Callable[[Row], None]) -> list[Row]:
     """Every row, told as it is done."""
-    trials: list[Trial] = [one for one in (*ugly.TRIALS, *matrix.find_cells()) if _is_wanted(one, wish.only)]
+    there: tuple[Trial, ...] = (*ugly.TRIALS, *matrix.find_cells())
+    trials = [one for one in there if _is_wanted(one, wish.only)]
     trials += [chaos.Chaos(f"{wish.seed}.{number}") for number in range(1, wish.runs + 1)]
     rows: list[Row] = []
     with ground_for(wish) as ground:
@@ -67,8 +81,7 @@ def ground_for(wish: Wish) -> Iterator[Ground]:
     """What all houses share; it ends with the block, and with it whatever was started on it."""
     with ExitStack() as clean:
         folder = _folder()
-        if not wish.is_kept:
-            clean.callback(_tidy, folder)
+        clean.push(_Tidy(folder, is_kept=wish.is_kept))
         relay = Relay(Host())
         relay.start()
         clean.callback(relay.stop)
@@ -93,6 +106,7 @@ def _side_by_side(trials: Sequence[Trial], ground: Ground) -> Iterator[Row]:
                     yield one.result()
         finally:
             ground.over.set()
+            ground.nursery.close()  # whoever still waits for a daemon's answer waits no more
             pool.shutdown(cancel_futures=True)
 
 
@@ -106,8 +120,16 @@ def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="postroom-selftest-", dir="/tmp"))
 
 
-def _tidy(folder: Path) -> None:
-    """Remove what is no row's that fell short."""
-    (folder / matrix.BIG).unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+class _Tidy:
+    """Leaves of a folder what rows left that fell short; of one that was interrupted, nothing."""
+
+    def __init__(self, folder: Path, *, is_kept: bool) -> None:
+        self._folder = folder
+        self._is_kept = is_kept
+
+    def __call__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._is_kept:
+            return
+        (self._folder / matrix.BIG).unlink(missing_ok=True)
+        if kind is not None or not any(self._folder.iterdir()):
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -38,7 +38,7 @@ TRIALS: Final = (
     *(
         Ugly(
             f"the relay times out once, at {stage.upper()}",
-            f"retry_scheduled, then sent at try 2; wire: MAIL 2 times, 1 copy",
+            "retry_scheduled, then sent at try 2; wire: MAIL 2 times, 1 copy",
             play,
         )
         for stage, play in ugly_out.TIMES_OUT.items()

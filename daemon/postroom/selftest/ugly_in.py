@@ -30,8 +30,7 @@ def forges_a_token(house: House) -> str:
     said = house.mail(address.replace(token, other), _answer(address), WHO)
     events = len(house.find_events("reply.received", "message.received"))
     house.mail(address, _answer(address), WHO)
-    house.until(lambda: house.find_events("reply.received"), "the genuine answer")
-    (event,) = house.find_events("reply.received")
+    (event,) = house.await_events(1, "reply.received")
     status = event["authentication"]["reply_token"]["status"]
     return f"forged: {said[:9]}, {events or 'no'} event; genuine: 1 answer, token {status}"
 
@@ -39,12 +38,10 @@ def forges_a_token(house: House) -> str:
 def tampers_with_a_body(house: House) -> str:
     """The same signed mail with other words, then as it was signed."""
     house.start()
-    seen = []
+    seen: list[str] = []
     for content in (MAIL.replace(WORDS, OTHER_WORDS), MAIL):
-        before = len(house.find_events("message.received"))
         house.mail(f"{SIGNED_FOR}@example.com", content, "ann@signed.example")
-        house.until(lambda n=before: len(house.find_events("message.received")) > n, "an event")  # type: ignore[misc]
-        event = house.find_events("message.received")[-1]
+        event = house.await_events(len(seen) + 1, "message.received")[-1]
         leases = house.client.lease("agents")
         result = event["authentication"]["dkim"][0]["result"]
         accepted = "accepted" if event.get("accepted", True) else "not accepted"

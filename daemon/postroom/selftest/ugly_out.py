@@ -93,7 +93,9 @@ def comes_twice(house: House) -> str:
     house.ground.host.sleep(_SLACK_S)
     is_same = again.get("deduplicated") and {one.get("id") for one in twins} == {again["id"]}
     word = "the same" if is_same else "another"
-    return f"{accepted} accepted and {told} told of it, {word} job after kill -9; wire: {_wire(house)}"
+    return (
+        f"{accepted} accepted and {told} told of it, {word} job after kill -9; wire: {_wire(house)}"
+    )
 
 
 def lacks_its_file(house: House) -> str:
@@ -147,7 +149,9 @@ def is_restarted(house: House) -> str:
     house.start()
     house.ground.host.sleep(_SLACK_S)
     waited = "waited for" if not code else f"ended with {code}"
-    return f"kill -9 at the dot: {house.tell(WHO)}; SIGTERM at the dot: {waited}, {house.tell(other)}"
+    return (
+        f"kill -9 at the dot: {house.tell(WHO)}; SIGTERM at the dot: {waited}, {house.tell(other)}"
+    )
 
 
 def leaves_doubt(house: House) -> str:

@@ -137,4 +137,6 @@ class _OpeningClock:
 def _ports() -> dict[str, type]:
     """The protocols of a store by the names that `Outbox` gives them."""
     hints = get_type_hints(Outbox)
-    return {field: hint for field, hint in hints.items() if Protocol in getattr(hint, "__mro__", ())}
+    return {
+        field: hint for field, hint in hints.items() if Protocol in getattr(hint, "__mro__", ())
+    }
