@@ -26,6 +26,12 @@ AWAY_PREFIX: Final = (
     "|автоматичен отговор|automatski odgovor|аутоматски одговор|samodejni odgovor|automātiskā atbilde"
     "|automatinis atsakymas|otomatik yanıt|otomatik cevap|balasan otomatis|jawaban otomatis"
     "|trả lời tự động|תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي|پاسخ خودکار"
+    "|autorespons|auto respons|automatisierte antwort|auto-antwort|réponse auto|message automatique"
+    "|auto-réponse|autorespuesta|mensaje automático|mensagem automática|messaggio automatico"
+    "|wiadomość automatyczna|automatická zpráva|automatisk besked|automatisk melding"
+    "|автоматическое сообщение|аўтаматычны адказ|автоматски одговор|автоматты жауап|sjálfvirkt svar"
+    "|erantzun automatikoa|ateb awtomatig|balasan automatik|awtomatikong tugon|outomatiese antwoord"
+    "|avtomatik cavab|përgjigje automatike|ավտոմատ պատասխան|ავტომატური პასუხი|خودکار جواب|自動答覆"
     "|स्वचालित उत्तर|自动答复|自动回复|自動回覆|自動返信|自動応答|자동 회신|자동 응답|ตอบกลับอัตโนมัติ|การตอบกลับอัตโนมัติ"
 )
 # Subjects of such answers, where no person writes (the null reverse-path), or so where other signs say it.
