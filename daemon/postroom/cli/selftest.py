@@ -31,7 +31,7 @@ _CHANCE: Final = 4  # bytes' worth of a seed
 def selftest(
     only: tuple[str, ...], runs: int, seed: str | None, *, is_kept: bool, is_json: bool
 ) -> int:
-    """Kill real daemons at every commit, and see what is lost or sent twice.
+    """Kill real daemons at every commit, and count what was sent.
 
     On this machine alone: no network, no settings, no running daemon is touched. Exits 1 when anything was not as
     promised; what is left of that is named.

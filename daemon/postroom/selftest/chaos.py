@@ -18,11 +18,12 @@ from typing import Final
 from postroom.client.errors import PostroomError
 from postroom.selftest.chance import Chance
 from postroom.selftest.door import Act, HangUp, Hold, Say, Stage, Wait
-from postroom.selftest.house import HASTY, PLAIN, Ground, House, Json, NotSo, copies
+from postroom.selftest.house import PLAIN, Ground, House, Json, NotSo, copies
 from postroom.selftest.nursery import Birth
 from postroom.selftest.play import SUPPORT
 from postroom.selftest.plays_out import ON_UNCERTAIN, RESENDING
 from postroom.selftest.row import Row
+from postroom.selftest.settings import HASTY
 from postroom.selftest.watching import RECOVER, Side
 
 
@@ -95,7 +96,7 @@ class _Story:
             house.ground.host.sleep(chance.below(1000) / 1000 * _LONGEST_LIFE_S)
         if house.pid:
             house.kill()
-        self.were_open = sum(door.most_open for door in house.doors.values())
+        self.were_open += sum(door.most_open for door in house.doors.values())
 
     def settle(self) -> None:
         """The last daemon, with a relay that takes everything; callers and peers come again."""
@@ -154,6 +155,7 @@ class _Story:
         found = json.loads(lines[-1])["to_uncertain"]
         if found > self.were_open:
             self.wrong.append(f"{found} doubts after a life with {self.were_open} connections")
+        self.were_open = 0  # what died before its recovery leaves the doubts of the one before it
 
     def _is_settled(self) -> bool:
         house = self.house

@@ -18,44 +18,17 @@ from postroom.selftest.door import Door, Handed
 from postroom.selftest.names import Names
 from postroom.selftest.nursery import Birth, Nursery
 from postroom.selftest.relay import HOST, Relay
+from postroom.selftest.settings import Place, settings
 
 
 Json = dict[str, Any]
 
 PLAIN: Final = "plain"
-HASTY: Final = "retry = { first_s = 1, jitter = 0, cap_s = 1 }"
 
 _LOOK_S: Final = 0.01
 _START_S: Final = 20.0
 _LONGEST_S: Final = 10.0
 _LAST_LINES: Final = 15
-_SETTINGS: Final = """\
-[daemon]
-state_dir = "{folder}/state"
-drain_s = 5
-[api]
-socket = "{folder}/s"
-[listener]
-hostname = "postroom.example.com"
-listen = ["{host}:{mail_port}"]
-domains = ["reply.example.com"]
-resolvers = ["{host}:{names_port}"]
-postmaster = "{first}"
-"""
-_MAILBOX: Final = """\
-[[mailbox]]
-id = "{id}"
-address = "{id} <{id}@example.com>"
-attachment_roots = ["{folder}"]
-reply_address = "r-{{token}}@reply.example.com"
-return_path = "b-{{token}}@reply.example.com"
-accept_new = "all"
-{more}
-[mailbox.relay]
-host = "{host}"
-port = {port}
-tls = "none"
-"""
 
 
 class NotSo(Exception):
@@ -123,21 +96,9 @@ class House:
     def settle_in(self, *gone: str) -> None:
         """Write the settings, without the mailboxes that are gone."""
         left = [box for box in self.boxes if box not in gone]
-        text = _SETTINGS.format(
-            folder=self.folder,
-            host=HOST,
-            mail_port=self.mail_port,
-            names_port=self.ground.names.port,
-            first=left[0],
-        )
-        for box in left:
-            text += _MAILBOX.format(
-                id=box,
-                folder=self.ground.folder,
-                host=HOST,
-                port=self.doors[box].port,
-                more=self.boxes[box],
-            )
+        doors = {box: self.doors[box].port for box in left}
+        place = Place(self.folder, self.ground.folder, self.mail_port, self.ground.names.port)
+        text = settings(place, {box: (self.boxes[box], port) for box, port in doors.items()})
         config = self.folder / "postroom.toml"
         config.write_text(text, "utf-8")
         config.chmod(0o600)

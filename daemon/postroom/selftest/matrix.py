@@ -14,9 +14,10 @@ from typing import Final
 from postroom.client.errors import PostroomError
 from postroom.selftest import plays_admin, plays_in, plays_out
 from postroom.selftest.door import Hold, Stage
-from postroom.selftest.house import HASTY, PLAIN, Ground, House, NotSo
+from postroom.selftest.house import PLAIN, Ground, House, NotSo
 from postroom.selftest.play import Moment, Play
 from postroom.selftest.row import Row
+from postroom.selftest.settings import HASTY
 from postroom.selftest.watching import Side, find_points
 
 

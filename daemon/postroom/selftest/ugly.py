@@ -7,8 +7,9 @@ from typing import Final
 
 from postroom.client.errors import PostroomError
 from postroom.selftest import ugly_in, ugly_out
-from postroom.selftest.house import HASTY, PLAIN, Ground, House, NotSo
+from postroom.selftest.house import PLAIN, Ground, House, NotSo
 from postroom.selftest.row import Row
+from postroom.selftest.settings import HASTY
 
 
 _LONGEST_NAME: Final = 40  # a socket's address has an end

@@ -2,8 +2,9 @@
 
 from typing import Any, Final
 
-from postroom.selftest.house import HASTY, PLAIN, House
+from postroom.selftest.house import PLAIN, House
 from postroom.selftest.play import WHO, reply_address
+from postroom.selftest.settings import HASTY
 from postroom.selftest.signature import MAIL, OTHER_WORDS, SIGNED_FOR, WORDS
 
 
