@@ -14,7 +14,7 @@ from postroom.selftest.row import Row
 
 _SHORT: Final = "FALLS SHORT"
 _WIDTH: Final = len(_SHORT) + 2
-_CHANCE: Final = 4  # bytes' worth of a seed
+_CHANCE: Final = 8  # hexadecimal digits of a seed of our own
 
 
 @click.command()
@@ -25,11 +25,15 @@ _CHANCE: Final = 4  # bytes' worth of a seed
     default=0,
     help="As many random runs beside, of ten deaths each.",
 )
-@click.option("--seed", help="The seed of the random runs; printed, to have the same chance again.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    help="The seed of the random runs; printed, to have the same chance again.",
+)
 @click.option("--keep", "is_kept", is_flag=True, help="Leave every state directory.")
 @JSON_OPTION
 def selftest(
-    only: tuple[str, ...], runs: int, seed: str | None, *, is_kept: bool, is_json: bool
+    only: tuple[str, ...], runs: int, seed: int | None, *, is_kept: bool, is_json: bool
 ) -> int:
     """Kill real daemons at every commit, and count what was sent.
 
@@ -40,7 +44,8 @@ def selftest(
 
     host = Host()
     began_s = host.monotonic_s()
-    seed = seed or host.mint_key()[: 2 * _CHANCE]
+    if seed is None:
+        seed = int(host.mint_key()[:_CHANCE], 16)
     wish = Wish(only=only, runs=runs, seed=seed, is_kept=is_kept)
     with signals_end_it():
         rows = run(wish, (lambda _: None) if is_json else _tell)

@@ -35,7 +35,7 @@ class Wish:
 
     only: Sequence[str] = ()
     runs: int = 0
-    seed: str = "1"
+    seed: int = 1
     is_kept: bool = False
     command: Sequence[str] = COMMAND
 
@@ -114,7 +114,11 @@ def _folder() -> Path:
     """A directory for nobody else."""
     folder = Path(tempfile.mkdtemp(prefix="postroom-selftest-")).resolve()
     plain = str(folder)
-    if len(os.fsencode(plain)) <= _LONGEST_FOLDER and not {'"', "\\"} & set(plain):
+    if (
+        len(os.fsencode(plain)) <= _LONGEST_FOLDER
+        and plain.isprintable()
+        and not {'"', "\\"} & set(plain)
+    ):
         return folder
     folder.rmdir()
     return Path(tempfile.mkdtemp(prefix="postroom-selftest-", dir="/tmp"))
