@@ -227,6 +227,20 @@ async def test_an_event_is_told_in_its_envelope(api: Api) -> None:
     }
 
 
+async def test_one_event_is_told_as_in_the_log(api: Api) -> None:
+    log(api, 5, 7, newest=7)
+    (_, newest) = (await api.get("/events")).json["items"]
+    assert (await api.get("/events/evt_0000000000007")).json == newest
+
+
+@pytest.mark.parametrize(
+    "name", ["evt_0000000000006", "evt_zzzzzzzzzzzzz", "7", "dlv_0000000000007"]
+)
+async def test_an_event_that_is_not_there_is_not_found(api: Api, name: str) -> None:
+    log(api, 5, 7, newest=7)
+    assert (await api.get(f"/events/{name}")).status == 404
+
+
 async def test_the_log_is_read_on_from_where_it_was_left(api: Api) -> None:
     log(api, 5, 6, 9, newest=9)
     for after, seqs in {"0": [5, 6, 9], "5": [6, 9], "evt_0000000000006": [9], "9": []}.items():

@@ -13,7 +13,7 @@ from postroom.core.bouncereason import (
     BounceReason,
     Sense,
 )
-from postroom.core.bouncewords import LAST, PHRASES
+from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS
 
 
 _C = BounceClass
@@ -85,7 +85,7 @@ def test_reasons_are_told_in_many_languages(language: str) -> None:
 
 
 def test_the_words_around_are_asked_where_the_answer_says_nothing() -> None:
-    said = Said("failed", "5.0.0", 550, "550 Rejected", "the mailbox of a is full")
+    said = Said("failed", "5.0.0", 550, "550 Rejected", "we could not deliver it to a")
     assert make_sense(said).reason is _R.UNKNOWN
     said = Said("failed", "5.0.0", 550, "550 Rejected", "a's mailbox is full")
     assert make_sense(said).reason is _R.RECIPIENT_MAILBOX_FULL
@@ -107,7 +107,7 @@ def test_every_reason_is_explained_and_has_one_of_the_published_ones() -> None:
 
 
 def test_every_row_of_the_table_can_be_reached() -> None:
-    rows = (*PHRASES, *LAST)
+    rows = (*OURS, *THEIRS, *NOBODY, *PEER, *LAST)
     assert len({row.id for row in rows}) == len(rows)
     ways = [way for row in rows for way in row.ways]
     assert len(set(ways)) == len(ways)

@@ -192,6 +192,16 @@ FORMS = {
         f"   ----- The following addresses had delivery problems -----\n{A}\n\n   ----- Non-delivered information -----\nThe number of messages in recipient's mailbox exceeded the local limit.\n",
         [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
     ),
+    "in quotes": (
+        "Mail Delivery Failure",
+        f'Delivery of email to this address\n\n"{A}"\n\nhas failed due to a full mailbox. We have made numerous attempts.\n\nThe first 50 lines of your original message follow:\n> To: {B}\n',
+        [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
+    ),
+    "Gmail numbers where it was said": (
+        "Delivery Status Notification (Failure)",
+        f"Delivery to the following recipient failed permanently:\n\n     {A}\n\nThe error that the other server returned was: 550 550 Address unknown (state 14).\n\n   ----- Original message -----\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, 550)],
+    ),
     "a list": ("Undelivered", f"The following recipients returned permanent errors: {A}. Reason: [554 5.4.6 Hop count exceeded]\n", [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, "5.4.6", 554)]),
     "B20 names nobody": ("Undeliverable", "Sorry, it did not work out: 550 5.1.1 unknown user\n", [(None, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)]),
     "away": ("Out of office", f"My colleague is {A}\n", [(None, _C.AUTO_REPLY, _R.AUTO_REPLY, None, None)]),

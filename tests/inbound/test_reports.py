@@ -103,6 +103,7 @@ DAMAGED = {
     ).replace("Diagnostic-Code:", "X-Code:"),
     "angle brackets": report(f"{MESSAGE}\n{FAILED.replace('a@x.example', '<a@x.example>')}"),
     "no type of address": report(f"{MESSAGE}\n{FAILED.replace('rfc822; ', '')}"),
+    "the type of address twice": report(f"{MESSAGE}\n{FAILED.replace('rfc822; ', 'rfc822; rfc822;')}"),
     "base64": report("").replace(
         "message/delivery-status\n\n",
         "message/delivery-status\nContent-Transfer-Encoding: base64\n\n"

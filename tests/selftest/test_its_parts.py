@@ -1,18 +1,15 @@
-"""What the selftest stands on: its relay, its nameserver, its signed mail, its chance."""
+"""What the selftest stands on: its relay, its signed mail, its chance."""
 
 import smtplib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import dkim
-import dns.exception
-import dns.resolver
 import pytest
 
 from postroom.client.host import Host
 from postroom.selftest.chance import Chance
 from postroom.selftest.door import Door, HangUp, Hold, Say, Stage, Wait
-from postroom.selftest.names import Names
 from postroom.selftest.relay import HOST, Relay
 from postroom.selftest.signature import MAIL, OTHER_WORDS, TEXTS, WORDS
 
@@ -90,22 +87,6 @@ def test_a_rule_for_one_is_none_for_others(door: Door) -> None:
     assert send(door) == (550, b"5.1.1 User unknown")
     assert send(door, "bob@example.com")[0] == 250
     assert (door.tries[ANN], door.copies(ANN), door.copies("bob@example.com")) == (1, 0, 1)
-
-
-def test_its_names_are_the_few_that_it_knows() -> None:
-    names = Names({"a.example": "x" * 300})
-    names.start()
-    try:
-        resolver = dns.resolver.Resolver(configure=False)
-        resolver.nameservers, resolver.port, resolver.lifetime = [HOST], names.port, 5
-        (found,) = resolver.resolve("A.example.", "TXT")
-        assert b"".join(found.strings) == b"x" * 300
-        with pytest.raises(dns.resolver.NoAnswer):
-            resolver.resolve("a.example.", "A")
-        with pytest.raises(dns.resolver.NXDOMAIN):
-            resolver.resolve("b.example.", "TXT")
-    finally:
-        names.stop()
 
 
 def test_its_mail_is_signed_and_another_body_is_not() -> None:

@@ -135,7 +135,11 @@ class History(Answered, frozen=True):
 
 
 class Delivery(Answered, frozen=True):
-    """A delivery as it stands; `history` only where it was asked for by id."""
+    """A delivery as it stands. `history`, `reply_to` and `return_path` only where it was asked for by id.
+
+    `reply_to`: where its answers go; empty = to the mailbox's address. `return_path`: where reports about it go; null =
+    to the mailbox's address. `subject` is null where the job gave none, as answers need not.
+    """
 
     id: DeliveryId
     job_id: JobId
@@ -165,8 +169,12 @@ class Delivery(Answered, frozen=True):
     relay_message_id: str | None
     feedback: Feedback
     settled_by: str | None
+    settled_at: Moment | None
     has_attachments: bool
     created_at: Moment
+    subject: str | None
+    reply_to: list[str] | UnsetType = UNSET
+    return_path: str | UnsetType | None = UNSET
     history: list[History] | UnsetType = UNSET
 
 

@@ -37,6 +37,7 @@ _PLAIN: Final = r"[^\s<>()\[\],;:\"'@\\]{1,64}@[\w.-]{1,253}"
 _BARE: Final = rf"({_QUOTED}|{_PLAIN})"
 _BRACKETED: Final = rf"<({_QUOTED}|{_PLAIN})>"
 _EITHER: Final = rf"<?{_BARE}>?"
+_MARKED: Final = rf"[<\"']?{_BARE}[>\"']?"
 _LEFT: Final = r"^[ \t>*]{0,12}"
 
 FORMS: Final = (
@@ -51,7 +52,7 @@ FORMS: Final = (
     # ActiveHunter
     _form("named and bracketed", rf"{_LEFT}[^\n<>]{{1,100}} {_BRACKETED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exim, Gmail, sendmail, Domino, Exchange 2007 and later, Outlook.com, SES, GMX, Mimecast
-    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_EITHER}[ \t]{{0,8}}\r?$", Said.AROUND),
+    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_MARKED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exchange 2007 and later, Notes
     _form("linked", rf"{_LEFT}[^\n<>@]{{0,80}}{_BARE}(?: \([^\n()]{{1,320}}\))?<mailto:"),
     # sendmail 5
@@ -74,6 +75,7 @@ RETURNED: Final = re.compile(
     r"|original message(?: follows| headers| mail info|[ \t:-]{0,80}\r?$)|original mail info|the original message is over"
     r"|unsent message follows|message text follows|returned message|message headers follow"
     r"|the header of the original|(?:start of )?returned (?:mail|message)"
+    r"|the first \d{1,4} lines of (?:your|the) (?:original )?message"
     r"|message header follows|copy of (?:the|your) message|message non-deliverable|-+ ?message body"
     r"|(?:return-path|received|x-received|dkim-signature|x-google-smtp-source|x-originating-ip):)",
     re.IGNORECASE | re.MULTILINE,

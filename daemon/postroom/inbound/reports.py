@@ -262,7 +262,7 @@ def _read_with(block: ReportedRecipient, around: str) -> ReportedRecipient:
     status, code = find_numbers(diagnostic, block.status)
     if code is None:
         status, code = find_numbers(around, status)
-    sense = make_sense(Said(block.action, status, code, diagnostic, around))
+    sense = make_sense(Said(block.action, status, code, diagnostic, around, block.recipient))
     return replace(block, status=status, reply_code=code, sense=sense)
 
 

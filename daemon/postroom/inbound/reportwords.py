@@ -35,7 +35,7 @@ _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
 _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _AWAY: Final = re.compile(rf"{AWAY}|(?:{AWAY_PREFIX})\s?[:\uff1a]", re.IGNORECASE)
-_ABSENT: Final = re.compile(ABSENT, re.IGNORECASE)
+_ABSENT: Final = re.compile(rf"{ABSENT}|out of (?:the )?office", re.IGNORECASE)
 _REPORTED: Final = re.compile(REPORTS, re.IGNORECASE)
 _AWAY_ACTION: Final = "auto-replied"
 # Those that there are (RFC 5321, 4954, 7504 and what is registered): a server's own inventions say nothing.

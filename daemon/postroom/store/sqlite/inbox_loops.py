@@ -1,7 +1,12 @@
-"""What a publication has to do with loops: it may make one, it may free what one holds, and its event says so."""
+"""What a publication has to do with loops: it may make one, it may free what one holds, and its event says so.
+
+What is forged for all that is known (verdict `fail`, and no token of ours) makes no loop: else whoever knows an address
+and a subject could silence a conversation.
+"""
 
 import sqlite3
 
+from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind
 from postroom.core.instant import Instant, format_instant
 from postroom.ports.arriving import Publication
@@ -14,6 +19,8 @@ def listen(
     conn: sqlite3.Connection, one: Publication, thread: int, kind: AutomationKind, event: int
 ) -> Loop | None:
     """The loop that this mail makes, if it is the one too many; counted once, however many events it is."""
+    if _is_forged(one):
+        return None
     at = one.received.arrival.at
     return find_loop(conn, Heard(one.mailbox_id, thread, _sender(one), kind, at, event))
 
@@ -37,6 +44,10 @@ def held_picture(
     else:
         at = held_since(conn, one.mailbox_id, thread)
     return {} if at is None else {"held": True, "held_at": format_instant(at)}
+
+
+def _is_forged(one: Publication) -> bool:
+    return one.authentication.verdict is Verdict.FAIL and not one.tokens
 
 
 def _sender(one: Publication) -> str:
