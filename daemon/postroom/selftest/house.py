@@ -261,6 +261,17 @@ class House:
         return self.client.is_ready()
 
 
+def account(
+    ground: Ground, folder: Path, boxes: dict[str, str], play: Callable[[House], str]
+) -> str:
+    """What a play saw in a house of its own, or over what it stumbled."""
+    try:
+        with House(ground, folder, boxes) as house:
+            return play(house)
+    except Exception as fault:  # noqa: BLE001 - whatever it is, the row falls short and the others go on
+        return f"{type(fault).__name__}: {fault}"
+
+
 def copies(count: int) -> str:
     """So many, in words."""
     return "1 copy" if count == 1 else f"{count} copies"

@@ -14,7 +14,7 @@ from typing import Final
 from postroom.client.errors import PostroomError
 from postroom.selftest import plays_admin, plays_in, plays_out
 from postroom.selftest.door import Hold, Stage
-from postroom.selftest.house import PLAIN, Ground, House, NotSo
+from postroom.selftest.house import PLAIN, Ground, House, NotSo, account
 from postroom.selftest.play import Moment, Play
 from postroom.selftest.row import Row
 from postroom.selftest.settings import HASTY
@@ -53,7 +53,7 @@ class Cell:
     def run(self, ground: Ground) -> Row:
         """Play it."""
         wanted = self.play.before if self.side is Side.BEFORE else self.play.after
-        expected = _account(f"{self.play.point} {self.side}", wanted, STAGES.values())
+        expected = _words(f"{self.play.point} {self.side}", wanted, STAGES.values())
         folder = ground.folder / f"{self.play.point}-{self.side}"
         boxes = {
             PLAIN: HASTY,
@@ -61,13 +61,12 @@ class Cell:
             plays_out.RESENDING: f"{HASTY}\n{plays_out.ON_UNCERTAIN}",
             **{f"at-{stage}": HASTY for stage in Stage},
         }
-        try:
-            with House(ground, folder, boxes) as house:
-                self._die(house)
-                seen = _outlive(house, self.play, wanted)
-        except (NotSo, PostroomError, OSError, LookupError, ValueError) as fault:
-            seen = f"{type(fault).__name__}: {fault}"
+        seen = account(ground, folder, boxes, lambda house: self._play(house, wanted))
         return Row(self.name, expected, seen, self.cells, str(folder))
+
+    def _play(self, house: House, wanted: str) -> str:
+        self._die(house)
+        return _outlive(house, self.play, wanted)
 
     def _die(self, house: House) -> None:
         """Lives up to the one that killed itself at the commit point, or did not."""
@@ -152,14 +151,14 @@ def _outlive(house: House, play: Play, wanted: str) -> str:
             "what was expected",
         )
     house.ground.host.sleep(_QUIET_S)
-    return _account(reached or "nowhere", play.look(house), _tell_dialogues(house))
+    return _words(reached or "nowhere", play.look(house), _tell_dialogues(house))
 
 
 def _tell_dialogues(house: House) -> list[str]:
     return [house.tell(f"{stage}@peer.example", f"at-{stage}") for stage in Stage]
 
 
-def _account(reached: str, found: str, dialogues: Iterable[str]) -> str:
+def _words(reached: str, found: str, dialogues: Iterable[str]) -> str:
     told = zip(STAGES, dialogues, strict=False)
     wrong = [f"{stage}: {seen}" for stage, seen in told if seen != STAGES[stage]]
     others = "; ".join(wrong) or "every dialogue as it should"

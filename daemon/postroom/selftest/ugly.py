@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from postroom.client.errors import PostroomError
 from postroom.selftest import ugly_in, ugly_out
-from postroom.selftest.house import PLAIN, Ground, House, NotSo
+from postroom.selftest.house import PLAIN, Ground, House, account
 from postroom.selftest.row import Row
 from postroom.selftest.settings import HASTY
 
@@ -27,11 +26,7 @@ class Ugly:
     def run(self, ground: Ground) -> Row:
         """Try it."""
         folder = ground.folder / re.sub("[^a-z]+", "-", self.name.lower())[:_LONGEST_NAME]
-        try:
-            with House(ground, folder, dict(self.boxes)) as house:
-                seen = self.play(house)
-        except (NotSo, PostroomError, OSError, LookupError, ValueError) as fault:
-            seen = f"{type(fault).__name__}: {fault}"
+        seen = account(ground, folder, dict(self.boxes), self.play)
         return Row(self.name, self.expected, seen, (), str(folder))
 
 
