@@ -1,6 +1,7 @@
 """What the selftest stands on: its relay, its signed mail, its chance."""
 
 import smtplib
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ import pytest
 from postroom.client.host import Host
 from postroom.selftest.chance import Chance
 from postroom.selftest.door import Door, HangUp, Hold, Say, Stage, Wait
+from postroom.selftest.nursery import Birth, Nursery
 from postroom.selftest.relay import HOST, Relay
 from postroom.selftest.signature import MAIL, OTHER_WORDS, TEXTS, WORDS
 
@@ -87,6 +89,20 @@ def test_a_rule_for_one_is_none_for_others(door: Door) -> None:
     assert send(door) == (550, b"5.1.1 User unknown")
     assert send(door, "bob@example.com")[0] == 250
     assert (door.tries[ANN], door.copies(ANN), door.copies("bob@example.com")) == (1, 0, 1)
+
+
+def test_its_daemons_do_not_know_who_supervises_the_selftest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("NOTIFY_SOCKET", "LISTEN_FDS", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY")
+    for name in names:
+        monkeypatch.setenv(name, "1")
+    count = f"print(sum(name in os.environ for name in {names!r}), flush=True)"
+    told = Nursery((sys.executable, "-c", f"import os, sys\nfor line in sys.stdin: {count}"))
+    try:
+        assert told.start(Birth("", "")) == 0
+    finally:
+        told.close()
 
 
 def test_its_mail_is_signed_and_another_body_is_not() -> None:

@@ -28,6 +28,19 @@ from postroom.service.tools import Tools
 
 COMMAND: Final = (sys.executable, "-m", "postroom.selftest.nursery")
 
+# Who started the selftest is no supervisor of what it starts.
+_SUPERVISORS: Final = frozenset(
+    {
+        "CREDENTIALS_DIRECTORY",
+        "JOURNAL_STREAM",
+        "LISTEN_FDNAMES",
+        "LISTEN_FDS",
+        "LISTEN_PID",
+        "NOTIFY_SOCKET",
+        "WATCHDOG_PID",
+        "WATCHDOG_USEC",
+    }
+)
 _STDERR: Final = 2
 _CLOSED: Final = 256  # descriptors that a fork does not take along
 _END_S: Final = 10.0
@@ -63,6 +76,7 @@ class Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env={name: value for name, value in os.environ.items() if name not in _SUPERVISORS},
             start_new_session=True,  # Ctrl-C is for the selftest, which then ends what it started
         )
 
