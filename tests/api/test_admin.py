@@ -212,7 +212,7 @@ async def test_an_event_is_told_in_its_envelope(api: Api) -> None:
     assert said == {
         "items": [
             {
-                "answers": {"job_id": "job_0000000000001"},
+                "answers": {"job_id": "job_0000000000001", "delivery_id": "dlv_0000000000001"},
                 "id": "evt_0000000000007",
                 "type": "delivery.sent",
                 "seq": 7,

@@ -78,7 +78,7 @@ def test_the_agent_of_the_manual_answers_once_however_many_there_are() -> None:
         handled: list[int] = []
 
         def work() -> None:
-            handled.append(names["work_once"](Client(client.socket), 4))
+            handled.append(names["work_once"](Client(client.socket), 8))
 
         agents = [threading.Thread(target=work) for _ in range(3)]
         for one in agents:
@@ -187,7 +187,7 @@ def test_a_mail_that_the_model_fails_on_is_given_back_and_tried_again() -> None:
             raise RuntimeError
 
         names["think"] = fail
-        assert names["work_once"](daemon.client, 10) == 1
+        assert names["work_once"](daemon.client, 30) == 1
         assert names["work_once"](daemon.client, 0) == 0
         (consumer,) = daemon.client.consumers()["items"]
         assert (consumer["pending"], consumer["leased"]) == (1, 0)
@@ -210,7 +210,7 @@ def test_what_comes_in_while_the_model_thinks_is_read_before_it_is_answered() ->
             return think(thread, events)
 
         names["think"] = think_long
-        assert names["work_once"](daemon.client, 10) == 1
+        assert names["work_once"](daemon.client, 30) == 1
         assert read == [1, 2]
         (job,) = daemon.client.jobs()["items"]
         job = daemon.client.wait(job["id"], timeout_s=20)

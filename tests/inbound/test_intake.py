@@ -516,6 +516,23 @@ async def test_a_mail_from_the_mailbox_itself_is_a_loop(at_home: House) -> None:
     assert event["thread"]["version"] == 0
 
 
+@pytest.mark.parametrize(("token", "kind"), [(token_of(7), "auto_reply"), (None, "human")])
+async def test_what_reads_as_a_machines_answer_is_one_where_a_token_says_that_it_answers(
+    at_home: House, token: Token | None, kind: str
+) -> None:
+    at_home.parser.changes["Away"] = lambda mail, _: replace(
+        mail, evidence_if_answer=("text", "no-quote")
+    )
+    await at_home.came("Away", ALICE, *(() if token is None else (token,)))
+    async with at_home.at_work():
+        await at_home.done(1)
+    (event,) = await at_home.office.events()
+    assert event["automation"]["kind"] == kind
+    assert event["automation"]["evidence"] == (
+        [] if token is None else ["text", "no-quote", "token"]
+    )
+
+
 async def test_a_mailbox_that_wants_no_strangers_keeps_their_mail_unaccepted(
     at_home: House,
 ) -> None:

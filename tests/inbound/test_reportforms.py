@@ -362,6 +362,8 @@ NO_REPORTS = {
     "B14 a person quotes one": ("alice@customer.example", "Re: Hi", f"> Subject: failure notice\n>\n> <{A}>:\n> 550 5.1.1 unknown user\n\nWhat is this?\n"),
     "B14 a person sends one on": ("alice@customer.example", "Fwd: Undelivered Mail", f"Begin forwarded message:\n\n<{A}>: 550 5.1.1 unknown user\n"),
     "B13 an absence notice": ("", "I am away", f"I am out of office. Mail can not be delivered to {B} either.\n"),
+    "B13 an absence notice by its text alone": ("", "Re: Hi", f"I'm out of office. Mail can not be delivered to {B} either.\n"),
+    "B13 an absence notice by its subject alone": ("", "I'm away", f"Mail can not be delivered to {B} either.\n"),
     "B13 an absence notice that names a colleague": ("", "Re: Hi", f"Please write to: {A}\n"),
 }  # fmt: skip
 

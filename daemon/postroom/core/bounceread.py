@@ -50,6 +50,7 @@ _C = BounceClass
 _R = BounceReason
 
 WORDS_MOST: Final = 4096
+_CLOSING: Final = 421
 _BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
 _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,10}")
 # What says nothing of the mail that came back: qmail's own words, and what a scanner adds to every mail.
@@ -101,7 +102,6 @@ _PIPELINED: Final = (
     "while talking to"  # sendmail names the last command sent, not the one that was answered
 )
 
-# What some say of accounts that are there, too, where they show no server's answer.
 # Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
 _SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
 _SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
@@ -111,6 +111,7 @@ MADE_BY: Final = "report made by"  # what stands before the name of the reportin
 _RULES: Final = (
     f"{MADE_BY} inbound-smtp."  # Amazon SES: a rule of the owner answers, not the mailbox
 )
+# What some say of accounts that are there, too, where they show no server's answer.
 _HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
 # What an answer at once, to nothing but our name, does not really say.
 _NO_REASONS: Final = frozenset({None, _R.DOMAIN_TROUBLE, _R.MESSAGE_REFUSED})
@@ -236,7 +237,6 @@ def _reason(said: Said) -> BounceReason:
     return _at_its_place(reason, said, spoken)
 
 
-_CLOSING: Final = 421
 _OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
 
 

@@ -19,17 +19,18 @@ up to three seconds for each mail; and fifty such mails at once delay everybody'
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from postroom.core.authentication import Authentication
-from postroom.core.inmail import AutomationKind, InMail
+from postroom.core.inmail import InMail
 from postroom.core.instant import Instant
 from postroom.core.mailbox import AcceptNew
 from postroom.core.matching import address_key, sort_tokens
 from postroom.core.refusal import Wanted
 from postroom.core.token import Token
+from postroom.inbound.automation import judge_answer, judge_own
 from postroom.inbound.filing import Filed, Filing
 from postroom.inbound.judging import Judge
 from postroom.inbound.shortage import find_shortage
@@ -243,14 +244,16 @@ class Intake:
     ) -> Publication:
         mailbox = self._parts.mailboxes.get(mailbox_id)
         recipients = [one for one in received.arrival.recipients if one.mailbox_id == mailbox_id]
-        tokens = [one.token for one in recipients if one.token is not None]
+        named = [one.token for one in recipients if one.token is not None]
+        tokens = sort_tokens(named or self._find_tokens(received, judged.mail, mailbox_id))
+        mail = judge_answer(judged.mail) if tokens else judged.mail
         return Publication(
             received=received,
             mailbox_id=mailbox_id,
             at=self._parts.clock.now(),
             recipients=tuple(dict.fromkeys(one.address for one in recipients)),
-            tokens=sort_tokens(tokens or self._find_tokens(received, judged.mail, mailbox_id)),
-            mail=judged.mail if mailbox is None else _own_is_loop(judged.mail, mailbox),
+            tokens=tokens,
+            mail=mail if mailbox is None else judge_own(mail, mailbox.address),
             authentication=judged.authentication,
             wanted=_ANYTHING if mailbox is None else mailbox.wanted,
             attachments=judged.files.attachments,
@@ -284,14 +287,3 @@ def _line_of(received: Received) -> str:
         if one.token is not None:
             return f"about {one.token.number}"
     return f"alone {received.number}"
-
-
-def _own_is_loop(mail: InMail, mailbox: IntakeMailbox) -> InMail:
-    """A mail that the mailbox seems to have written itself is no person's (CASES C11)."""
-    is_own = mail.sender is not None and address_key(mail.sender.address) == address_key(
-        mailbox.address
-    )
-    if not is_own or mail.automation is not AutomationKind.HUMAN:
-        return mail
-    evidence = (*mail.evidence, "own address")
-    return replace(mail, automation=AutomationKind.LOOP, evidence=evidence)

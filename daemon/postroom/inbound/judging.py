@@ -60,14 +60,13 @@ class Judge:
 
 
 def _question(arrival: Arrival, mail: InMail, raw: bytes | Path) -> Question:
-    sender = None if mail.is_sender_ambiguous or mail.sender is None else mail.sender.address
     return Question(
         raw=raw,
         client_ip=_client_ip(arrival),
         helo=arrival.helo,
         envelope_sender=arrival.sender,
         is_trusted=arrival.is_trusted,
-        from_address=sender or None,
+        from_address=mail.author,
         reply_to=tuple(one.address for one in mail.reply_to if one.address),
     )
 

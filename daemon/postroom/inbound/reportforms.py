@@ -1,14 +1,39 @@
-"""The forms in which servers write reports in plain words, as data: how each names its recipients, and where it ends.
+"""How servers write reports in plain words, as data: what they say, how each names its recipients, and where it ends.
 
-A row is a kind of line, not a server: each is followed by the servers that write so. They are tried in this order, and
-the first that names anybody is the one. Where the mail that came back begins, reading ends. Every expression is tied to
-the beginning of a line or to a word, and each of its repetitions has a limit: linear on whatever a stranger writes.
+A row of FORMS is a kind of line, not a server: each is followed by the servers that write so. They are tried in this
+order, and the first that names anybody is the one. Where the mail that came back begins, reading ends. Every expression
+is tied to the beginning of a line or to a word, and each of its repetitions has a limit: linear on whatever a stranger
+writes. Words and phrases are set apart by `|`. By which words a reason is known: `core.bouncewords`.
 """
 
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+
+# Subjects of reports.
+BOUNCED: Final = (
+    "undeliver|not deliver|delivery status|delivery fail|delivery problem|delivery has|returned mail"
+    "|failure notice|mail delivery|delayed|unzustellbar|non remis|no entregad|non recapit"
+    "|onbestelbaar|niet bezorgd|недоставлен|не доставлено|退信"
+)
+# What stands in the text of reports.
+REPORTS: Final = (
+    "not be delivered|not deliver|undeliver|delivery failed|delivery failure|delivery error|unable to deliver"
+    "|trouble delivering|error message below|returned permanent errors|was not relayed|mailbox is full"
+    "|permanent error|fatal error|transcript of session|送信できませんでした|配信できませんでした|nicht zugestellt"
+    "|pas pu être|no se ha podido entregar|no se pudo entregar|impossibile recapitare|não pôde ser entregue"
+    "|не может быть доставлено|не удалось доставить|are not a member of this mailing list"
+)
+# What a report says of a mail that is still tried.
+STILL_TRIED: Final = (
+    "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for"
+    "|still being retried|will be retried|will retry|will continue to|will keep trying|continue trying"
+    "|warning message only"
+    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|retardé|retrasad|ritardo|vertraagd"
+)
 
 
 class Said(Enum):

@@ -7,7 +7,7 @@ from postroom.api.render import render_event
 from postroom.api.requests import Asked, EventQuery
 from postroom.api.requests_leases import StreamQuery
 from postroom.api.routing import Answer, Call, Content, Result, Route
-from postroom.api.shapes import Event, EventList, EventPage
+from postroom.api.shapes_events import Event, EventList, EventPage
 from postroom.api.streaming import stream
 from postroom.core.ids import Kind, decode_id
 from postroom.ports.desk import Reader

@@ -22,7 +22,7 @@ def listen(
     if _is_forged(one):
         return None
     at = one.received.arrival.at
-    return find_loop(conn, Heard(one.mailbox_id, thread, _sender(one), kind, at, event))
+    return find_loop(conn, Heard(one.mailbox_id, thread, one.mail.author or "", kind, at, event))
 
 
 def free_for(
@@ -31,7 +31,7 @@ def free_for(
     """What is free again because a person wrote in this thread."""
     if kind is not AutomationKind.HUMAN:
         return ()
-    person = Person(one.mailbox_id, thread, _sender(one), one.received.arrival.at)
+    person = Person(one.mailbox_id, thread, one.mail.author or "", one.received.arrival.at)
     return free_by_person(conn, person)
 
 
@@ -48,8 +48,3 @@ def held_picture(
 
 def _is_forged(one: Publication) -> bool:
     return one.authentication.verdict is Verdict.FAIL and not one.tokens
-
-
-def _sender(one: Publication) -> str:
-    sender = one.mail.sender
-    return "" if sender is None or one.mail.is_sender_ambiguous else sender.address
