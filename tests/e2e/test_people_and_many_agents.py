@@ -68,7 +68,9 @@ class Floor:
             await breathe()
         if self.held[thread][0] != attempt:
             self.faults.append(f"{thread} was {attempt}'s, and {self.held[thread][0]} took it")
-        del self.held[thread]  # another may have it before we hear that we are done; until then the fence judges
+        del self.held[
+            thread
+        ]  # another may have it before we hear that we are done; until then the fence judges
         reply = {"text": f"About {last['id']}.", "in_reply_to_event": last["id"]}
         done = await self._ask(
             f"/leases/{lease['id']}/complete",
