@@ -189,12 +189,12 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = (
         "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions"
-        " stats config backup restore doctor held release"
+        " stats config backup restore doctor held release selftest"
     )
     assert set(root.commands) == set(verbs.split())
 
 
-@pytest.mark.parametrize("verb", ["selftest", "top", "reload", "mcp"])
+@pytest.mark.parametrize("verb", ["top", "reload", "mcp"])
 def test_a_verb_of_a_later_version_does_not_exist(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
