@@ -258,6 +258,20 @@ async def test_an_outcome_that_finds_the_disk_full_gets_the_room_of_the_ballast(
         assert ballast.exists()
 
 
+async def test_a_stop_on_a_full_disk_is_a_clean_stop(tmp_path: Path) -> None:
+    ballast, faults = tmp_path / "state" / "ballast", Faults()
+
+    def full(conn: sqlite3.Connection, sql: str) -> None:
+        if sql == "COMMIT" and ballast.exists():
+            raise sqlite_error(sqlite3.SQLITE_FULL, "database or disk is full")
+
+    async with outbox_in(tmp_path, faults=faults):
+        faults.before = full
+    assert not ballast.exists()
+    async with outbox_in(tmp_path) as outbox:
+        assert outbox.opened.recovered.was_clean_stop
+
+
 class HastyClock(HandClock):
     """Two seconds pass whenever somebody looks."""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.doubting import Doubts
+from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.inbox import Conversations, Inbox
 from postroom.ports.leasing import Leases
@@ -119,7 +120,16 @@ async def open_outbox(
                 warnings=(*filter(None, (warning,)), *found[0].warnings),
                 space=space,
             )
-            await database.write(_clean_stop, lane=WriteLane.REST)
+            await _note_stop(database, space)
+
+
+async def _note_stop(database: Database, space: Space) -> None:
+    """A disk that is full at the stop has the ballast to give: a stop in order must not look like a crash."""
+    try:
+        await database.write(_clean_stop, lane=WriteLane.REST)
+    except StorageFull:
+        space.drop_ballast()
+        await database.write(_clean_stop, lane=WriteLane.REST)
 
 
 def _clean_stop(conn: sqlite3.Connection) -> UnitResult[None]:
