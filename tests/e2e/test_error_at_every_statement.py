@@ -26,6 +26,7 @@ from support.store_host import FAULTS, FailingDisk, outbox_at
 
 
 MOST = 300  # rounds: a life that grew this long would take the suite minutes
+WRITES = 5  # that fail while the disk is full
 STEP_S = 0.2  # while a real relay speaks, so that no time-out of a dialogue passes meanwhile
 SUPPORT = "support@example.com"
 
@@ -105,9 +106,9 @@ def who(n: int) -> str:
     return f"a{n}@d{n % 7}.example"
 
 
-async def hand_in(post: Post, n: int) -> int:
+async def hand_in(post: Post, n: int, tries: int = 2) -> int:
     """A job that is handed in until it is taken; whatever is answered, the file knows the same."""
-    for _ in range(2):
+    for _ in range(tries):
         try:
             made = await post.hand_in(to=[who(n)], idempotency_key=f"k{n}")
         except StoreBroken:
@@ -118,7 +119,7 @@ async def hand_in(post: Post, n: int) -> int:
         assert isinstance(made, Submitted | Repeated)
         assert rows(post, JOB, f"k{n}") == [(made.number,)]
         return made.number
-    pytest.fail("one error was told twice")
+    pytest.fail("it is refused for ever")
 
 
 async def settled(post: Post, number: int) -> str:
@@ -161,6 +162,22 @@ async def test_what_was_accepted_goes_out_once_whichever_statement_fails(
         assert all(relay.copies(who(n)) <= 1 for n in fired)
         assert len(fired) > 20
         assert (fired.keys() == ended.keys() - {max(ended)}) is not kind.startswith("I/O")
+
+
+async def test_a_disk_that_fills_up_at_any_write_and_stays_full_loses_and_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    """Nothing is started again: it goes on by itself as soon as there is room."""
+    disk = FailingDisk("full", WRITES)
+    async with ScriptedRelay() as relay:
+
+        async def play(post: Post, n: int) -> None:
+            relay.on("rcpt", Reply("451 4.3.0 later"), recipient=who(n), times=1)
+            assert await settled(post, await hand_in(post, n, tries=WRITES + 1)) == "sent"
+            assert relay.copies(who(n)) == 1
+
+        fired = await play_rounds(settings(tmp_path, relay.port), disk, play)
+    assert len(fired) > 20
 
 
 @pytest.mark.parametrize("kind", FAULTS)

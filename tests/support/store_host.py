@@ -45,10 +45,15 @@ class Faults:
 
 
 class FailingDisk:
-    """Fails once, at the n-th statement after `arm(n)`, in one of FAULTS' ways; `fired` is the statement that failed."""
+    """Fails once, at the n-th statement after `arm(n)`, in one of FAULTS' ways; `fired` is the statement that failed.
 
-    def __init__(self, kind: str) -> None:
+    With `times` the writes behind it fail as well, so many in all.
+    """
+
+    def __init__(self, kind: str, times: int = 1) -> None:
         self.faults = Faults(self._before, self._after)
+        self._times = times
+        self._left = 0
         self.fired: str | None = None
         self.count = 0
         self._fault = FAULTS[kind]
@@ -62,13 +67,24 @@ class FailingDisk:
         self.count += 1
         if self.count == self._at and not self._fault.is_after:
             self._fail(conn, sql)
+        elif self._left and sql.split(maxsplit=1)[0] in (
+            "INSERT",
+            "UPDATE",
+            "DELETE",
+            "COMMIT",
+        ):
+            self._left -= 1
+            self._raise(conn)
 
     def _after(self, conn: sqlite3.Connection, sql: str) -> None:
         if self.count == self._at and self._fault.is_after:
             self._fail(conn, sql)
 
     def _fail(self, conn: sqlite3.Connection, sql: str) -> None:
-        self._at, self.fired = 0, sql
+        self._at, self.fired, self._left = 0, sql, self._times - 1
+        self._raise(conn)
+
+    def _raise(self, conn: sqlite3.Connection) -> None:
         if self._fault.takes_all and conn.in_transaction:
             super(type(conn), conn).execute("ROLLBACK")
         raise sqlite_error(self._fault.code, self._fault.said)
