@@ -309,6 +309,20 @@ async def test_nothing_is_accepted_into_a_store_that_the_next_start_will_not_fin
             await outbox.database.wait_broken()
 
 
+@pytest.mark.parametrize("name", ["postroom.db", "postroom.db-wal", "lock"])
+async def test_while_nothing_is_written_the_heartbeat_finds_what_was_taken_away(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(StoreBroken, match="the daemon has to end"):  # noqa: PT012
+        async with outbox_in(tmp_path) as outbox:
+            await outbox.intake.accept(new_job(outbox.intake))
+            assert await outbox.database.probe() == 0
+            (tmp_path / "state" / name).unlink()
+            with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
+                await outbox.database.probe()
+            await outbox.database.wait_broken()
+
+
 @pytest.mark.parametrize("left", ["no file", "an empty file"])
 async def test_a_log_without_its_database_is_never_emptied(tmp_path: Path, left: str) -> None:
     state = tmp_path / "state"

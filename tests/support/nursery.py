@@ -78,7 +78,8 @@ def _open(asked: dict[str, Any], *given: Any) -> Any:
     *parts, rules = given
     if asked.get("boot_id"):
         rules = replace(rules or OpeningRules(), host=HostIdentity("machine", asked["boot_id"]))
-    return open_outbox(*parts, rules, Setting(GROUND, lambda _: GROUND, factory))
+    setting = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, factory)
+    return open_outbox(*parts, rules, setting)
 
 
 def _live(asked: dict[str, Any]) -> int:
