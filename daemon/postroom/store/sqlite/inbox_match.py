@@ -23,6 +23,7 @@ from postroom.core.subject import answers_something, subject_key
 from postroom.ports.arriving import Publication
 from postroom.store.sqlite.inbox_known import sole_sender
 from postroom.store.sqlite.inbox_own import Own, find_named, find_own
+from postroom.store.sqlite.spoiled import find_document
 
 
 _PEER: Final = """
@@ -56,9 +57,6 @@ class _Spec(msgspec.Struct):
     """The part of a stored spec that says what it was about."""
 
     subject: str = ""
-
-
-_SPEC: Final = msgspec.json.Decoder(_Spec)
 
 
 def find_by_tokens(conn: sqlite3.Connection, publication: Publication) -> tuple[Target, ...]:
@@ -108,11 +106,16 @@ def _find_weak(conn: sqlite3.Connection, publication: Publication, sender: str) 
         return None
     wanted = subject_key(mail.subject)
     for row in conn.execute(_WRITTEN, (peer, mailbox_id)).fetchall() if wanted else ():
-        if row["created_at"] >= since and subject_key(_SPEC.decode(row["spec"]).subject) == wanted:
+        if row["created_at"] >= since and _subject_of(row["spec"]) == wanted:
             own = find_own(conn, mailbox_id, row["number"])
             thread = None if own is None else own.thread
             return Target(thread, MatchedBy.SUBJECT, Confidence.WEAK, own)
     return None
+
+
+def _subject_of(spec: str) -> str:
+    told = find_document(spec, _Spec)
+    return "" if told is None else subject_key(told.subject)
 
 
 def _clues(mail: InMail) -> dict[MatchedBy, str]:
