@@ -131,9 +131,9 @@ async def join(
     pools = {id_: Pool(relay, find_host_name()) for id_, relay in settings.relays.items()}
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
-    dispatcher = _dispatcher(tools, outbox, composer, account, way)
-    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     trust = ClockTrust(clock, outbox.opened.newest_at)
+    dispatcher = _dispatcher(tools, outbox, composer, account, way, trust)
+    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
     for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
@@ -150,7 +150,7 @@ async def join(
         conversations=outbox.conversations,
         uploads=staging,
         backups=backups,
-        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
+        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
         signals=SignalsView(outbox, depth, signals, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
@@ -192,12 +192,15 @@ def _dispatcher(
     composer: SpoolComposer,
     account: LoopAccount,
     way: Way,
+    trust: ClockTrust,
 ) -> Dispatcher:
     clock = tools.clock
     judge = Judge(account, clock, tools.entropy)
     attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
     flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)
-    return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+    dispatcher = Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+    dispatcher.mind(trust.believed_at)
+    return dispatcher
 
 
 def _is_operator(uid: int) -> bool:

@@ -1,13 +1,14 @@
 """The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
+from postroom.core.clockdoubt import find_doubtful
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
 from postroom.core.doubt import Outlook, no_resend, outlook
@@ -50,6 +51,10 @@ _EXPLAINED: Final = frozenset(
 _NO_MAILBOX: Final = GateReport(
     "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
 )
+# Only a clock that is not believed says that a send time has come, or that a time is over.
+_DOUBTED: Final = GateReport(
+    "send_time", GateVerdict.BLOCKED, "clock in doubt", "postroom doctor --confirm-clock", None
+)
 
 
 class LoopView:
@@ -62,8 +67,10 @@ class LoopView:
         settled: Settled,
         worlds: Mapping[str, World],
         clock: Clock,
+        believed_at: Callable[[], Instant | None],
     ) -> None:
         self._reader = reader
+        self._believed_at = believed_at
         self._dispatcher = dispatcher
         self._settled = settled
         self._worlds = worlds
@@ -83,9 +90,22 @@ class LoopView:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
         gates = tuple(_report(finding, standing, delivery) for finding in findings)
+        if self._waits_for_clock(delivery, delivery.due_at):
+            return Explanation(delivery.state, (_DOUBTED, *gates[1:]), None)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
+
+    def _waits_for_clock(self, delivery: DeliveryRecord, due_at: Instant) -> bool:
+        is_planned = delivery.state is DeliveryState.PENDING and not delivery.attempts
+        doubtful_at = find_doubtful(
+            delivery.created_at if is_planned else None,
+            due_at,
+            delivery.not_after,
+            self._clock.now(),
+            self._believed_at(),
+        )
+        return doubtful_at is not None
 
     def _explain_doubt(self, delivery: DeliveryRecord) -> Explanation:
         """What its mailbox's policy does, and when; of a mailbox that is gone nobody knows."""
