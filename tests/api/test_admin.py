@@ -212,7 +212,7 @@ async def test_an_event_is_told_in_its_envelope(api: Api) -> None:
     assert said == {
         "items": [
             {
-                "answers": {"job_id": "job_0000000000001"},
+                "answers": {"job_id": "job_0000000000001", "delivery_id": "dlv_0000000000001"},
                 "id": "evt_0000000000007",
                 "type": "delivery.sent",
                 "seq": 7,
@@ -225,6 +225,20 @@ async def test_an_event_is_told_in_its_envelope(api: Api) -> None:
         "next_cursor": None,
         "log_id": "log-1",
     }
+
+
+async def test_one_event_is_told_as_in_the_log(api: Api) -> None:
+    log(api, 5, 7, newest=7)
+    (_, newest) = (await api.get("/events")).json["items"]
+    assert (await api.get("/events/evt_0000000000007")).json == newest
+
+
+@pytest.mark.parametrize(
+    "name", ["evt_0000000000006", "evt_zzzzzzzzzzzzz", "7", "dlv_0000000000007"]
+)
+async def test_an_event_that_is_not_there_is_not_found(api: Api, name: str) -> None:
+    log(api, 5, 7, newest=7)
+    assert (await api.get(f"/events/{name}")).status == 404
 
 
 async def test_the_log_is_read_on_from_where_it_was_left(api: Api) -> None:

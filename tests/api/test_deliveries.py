@@ -61,6 +61,19 @@ async def test_a_delivery_is_told_with_its_history(api: Api) -> None:
     ]
 
 
+async def test_a_delivery_tells_where_its_answers_and_reports_go(api: Api) -> None:
+    ways = {"reply_to": ("r-1@reply.example.com",), "return_path": "b-1@reply.example.com"}
+    record = delivery(1, S.SENT, settled_at=NOW, subject="Hello", **ways)
+    api.outbox.jobs[1] = job(1, record)
+    said = (await api.get(DLV_1)).json
+    assert said["reply_to"] == ["r-1@reply.example.com"]
+    assert said["return_path"] == "b-1@reply.example.com"
+    assert (said["subject"], said["settled_at"]) == ("Hello", "2025-11-30T11:00:00.000000Z")
+    (listed,) = (await api.get("/deliveries?state=sent")).json["items"]
+    assert listed["subject"] == "Hello"
+    assert not {"reply_to", "return_path", "history"} & listed.keys()
+
+
 async def test_a_held_delivery_says_for_what_it_waits(api: Api) -> None:
     api.outbox.jobs[1] = job(1, delivery(1, S.HELD, hold_reason=HoldReason.MAILBOX_REMOVED))
     assert (await api.get(DLV_1)).json["hold_reason"] == "mailbox_removed"

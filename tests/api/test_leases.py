@@ -41,7 +41,7 @@ async def test_a_lease_says_all_that_an_agent_needs(api: Api) -> None:
     assert said.status == 200
     (lease,) = said.json["leases"]
     assert lease["events"][0]["id"] == EVENT
-    assert lease["events"][0]["message"] == {"subject": "Re: Hi"}
+    assert lease["events"][0]["automation"] == {"kind": "human", "evidence": []}
     assert {name: lease[name] for name in ("id", "fence", "receive_count", "more")} == {
         "id": ID,
         "fence": 5,

@@ -132,7 +132,7 @@ def talk(**more: Any) -> demo_talk.Talk:
     }
     fields: dict[str, Any] = {
         "asked": asked,
-        "came": [reply(), {"id": "evt_2", "type": "auto_reply.received"}],
+        "came": [reply(), AWAY_EVENT, FORGERY],
         "first": [lease(1)],
         "second": [],
         "late": "lease_lost",
@@ -150,7 +150,12 @@ def reply(thread: str = "thr_1", text: str = f"{SAID}\n", by: str = "reply_token
         "type": "reply.received",
         "thread": {"id": thread, "matched_by": by, "metadata": metadata},
         "message": {"new_text": text},
+        **judged("human", "pass"),
     }
+
+
+def judged(kind: str, verdict: str) -> dict[str, Any]:
+    return {"automation": {"kind": kind}, "authentication": {"verdict": verdict}}
 
 
 def lease(fence: int, *events: str) -> Any:
@@ -161,7 +166,9 @@ def lease(fence: int, *events: str) -> Any:
     }
 
 
-AWAY_EVENT = {"id": "evt_2", "type": "auto_reply.received"}
+AWAY_EVENT = {"id": "evt_2", "type": "auto_reply.received", **judged("auto_reply", "pass")}
+FORGERY = {"id": "evt_3", "type": "message.received", **judged("human", "fail")}
+BELIEVED = {"id": "evt_3", "type": "message.received", **judged("human", "pass")}
 ANSWER = Mail(PERSON, "Re: x", None, in_reply_to=SAID_ID)
 
 
@@ -169,10 +176,11 @@ ANSWER = Mail(PERSON, "Re: x", None, in_reply_to=SAID_ID)
     ("more", "broken"),
     [
         ({}, 0),
-        ({"came": [reply("thr_9"), AWAY_EVENT]}, 1),
-        ({"came": [reply(by="subject"), AWAY_EVENT]}, 1),
-        ({"came": [reply(text=f"{SAID}\n> quoted\n"), AWAY_EVENT]}, 1),
-        ({"came": [reply()]}, 1),
+        ({"came": [reply("thr_9"), AWAY_EVENT, FORGERY]}, 1),
+        ({"came": [reply(by="subject"), AWAY_EVENT, FORGERY]}, 1),
+        ({"came": [reply(text=f"{SAID}\n> quoted\n"), AWAY_EVENT, FORGERY]}, 1),
+        ({"came": [reply(), FORGERY]}, 1),
+        ({"came": [reply(), AWAY_EVENT, BELIEVED]}, 1),
         ({"came": []}, 3),
         ({"first": [lease(1, "evt_1", "evt_2")]}, 1),
         ({"feedback": {PERSON: "sent replied", AWAY: "sent none", MOVED: "sent none"}}, 1),
@@ -188,6 +196,7 @@ ANSWER = Mail(PERSON, "Re: x", None, in_reply_to=SAID_ID)
         "found by its subject",
         "the quote is in it",
         "no out-of-office",
+        "a forger is believed",
         "nothing came",
         "an agent was woken by a machine",
         "no bounce",

@@ -13,7 +13,7 @@ import pytest
 
 from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
-from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, brief, page, teach
+from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, LETTER, brief, page, teach
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
 
 
@@ -36,6 +36,9 @@ VERBS = [
     ("jobs", ["jobs"], 0),
     ("show-job", ["show", "job_1"], 0),
     ("show-delivery", ["show", "dlv_3"], 0),
+    ("show-event", ["show", "evt_2"], 0),
+    ("show-report", ["show", "evt_3"], 0),
+    ("show-fact", ["show", "evt_1"], 0),
     ("show-doubt", ["show", "dlv_4"], 0),
     ("explain-doubt", ["explain", "dlv_4"], 0),
     ("cancel", ["cancel", "job_1"], 69),
@@ -434,6 +437,44 @@ def test_the_message_itself_is_written_as_it_is(
 ) -> None:
     assert main(["show", "dlv_3", "--raw"]) == 0
     assert capfdbinary.readouterr().out == b"Subject: x\r\n\r\n\x1b[2J.\r\n"
+
+
+def test_a_mail_that_no_sign_ties_to_a_thread_is_shown_without_one(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = {"id": "thr_7", "version": 1, "matched_by": "none", "confidence": "none"}
+    daemon.on("GET /v1/events/evt_2", {**LETTER, "thread": alone, "answers": None})
+    assert main(["show", "evt_2"]) == 0
+    shown = capsys.readouterr().out
+    assert "thr_7" in shown
+    assert not {"found by", "answers"} & {line[:8].rstrip() for line in shown.splitlines()}
+
+
+def test_a_mail_that_came_in_is_written_as_it_is(
+    daemon: FakeDaemon, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["show", "evt_2", "--raw"]) == 0
+    assert capfdbinary.readouterr().out == b"Subject: y\r\n\r\n\x1b[2J.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "right"),
+    [
+        (["show", "thr_1"], "thr_1 is a conversation: see `postroom thread thr_1`."),
+        (["thread", "evt_1"], "evt_1 is an event: see `postroom show evt_1`."),
+        (["explain", "evt_1"], "evt_1 is an event: see `postroom show evt_1`."),
+        (["explain", "thr_1"], "thr_1 is a conversation: see `postroom thread thr_1`."),
+        (["thread", "dlv_1"], "dlv_1 is a delivery: see `postroom show dlv_1`."),
+        (["thread", "job_1"], "job_1 is a job: see `postroom show job_1`."),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+)
+def test_who_gives_an_id_to_the_wrong_verb_is_told_the_right_one(
+    argv: list[str], right: str, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 64
+    assert right in capsys.readouterr().err
+    assert daemon.asked == []
 
 
 def test_people_and_attachments_are_shown_as_one_would_type_them(

@@ -13,7 +13,7 @@ from postroom.core.bouncereason import (
     BounceReason,
     Sense,
 )
-from postroom.core.bouncewords import LAST, PHRASES
+from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS, Phrases
 
 
 _C = BounceClass
@@ -85,7 +85,7 @@ def test_reasons_are_told_in_many_languages(language: str) -> None:
 
 
 def test_the_words_around_are_asked_where_the_answer_says_nothing() -> None:
-    said = Said("failed", "5.0.0", 550, "550 Rejected", "the mailbox of a is full")
+    said = Said("failed", "5.0.0", 550, "550 Rejected", "we could not deliver it to a")
     assert make_sense(said).reason is _R.UNKNOWN
     said = Said("failed", "5.0.0", 550, "550 Rejected", "a's mailbox is full")
     assert make_sense(said).reason is _R.RECIPIENT_MAILBOX_FULL
@@ -107,11 +107,25 @@ def test_every_reason_is_explained_and_has_one_of_the_published_ones() -> None:
 
 
 def test_every_row_of_the_table_can_be_reached() -> None:
-    rows = (*PHRASES, *LAST)
+    rows = (*OURS, *THEIRS, *NOBODY, *PEER, *LAST)
     assert len({row.id for row in rows}) == len(rows)
     ways = [way for row in rows for way in row.ways]
     assert len(set(ways)) == len(ways)
     assert all(part == part.lower() for way in ways for part in way)
+    for group in (OURS, THEIRS, NOBODY, PEER, LAST):
+        ways = [way for row in group for way in row.ways]
+        for at, way in enumerate(ways):
+            hidden = [one for one in (*ways[:at], *_beside(group, way)) if _is_in(one, way)]
+            assert hidden == [], f"{way} is never looked at: {hidden} holds wherever it does"
+
+
+def _beside(rows: tuple[Phrases, ...], way: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The other ways of its row."""
+    return [one for row in rows if way in row.ways for one in row.ways if one != way]
+
+
+def _is_in(one: tuple[str, ...], way: tuple[str, ...]) -> bool:
+    return all(any(part in whole for whole in way) for part in one)
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["failed", "delayed", None]))

@@ -10,7 +10,7 @@ from postroom.core.filename import ascii_name, type_of
 from postroom.core.instant import Instant
 from postroom.core.job import Address
 from postroom.core.mailbox import AutoSubmitted
-from postroom.core.message import compose, date_line, head, shared_head
+from postroom.core.message import compose, date_line, head, reply_to_of, shared_head
 from support.mail import NOW, SUPPORT, attached, job, parsed, wire
 
 
@@ -205,3 +205,14 @@ def test_old_readers_get_a_plain_name(name: str, plain: str) -> None:
 )
 def test_a_name_promises_a_type(name: str, type_: str) -> None:
     assert type_of(name) == type_
+
+
+def test_a_head_without_reply_to_says_so() -> None:
+    asked = job(headers={"X-Note": "Reply-To: <a@x.example>"})
+    made = head(
+        shared_head(asked, SUPPORT),
+        asked.recipients[0].address,
+        message_id="<1@x>",
+        delivery_id="d",
+    )
+    assert reply_to_of(made) == ()

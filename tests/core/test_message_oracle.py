@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.core.mailbox import Mailbox
-from support.mail import attached, job, parsed, wire
+from postroom.core.message import head, reply_to_of, shared_head
+from support.mail import SUPPORT, attached, job, parsed, wire
 
 
 LINE = st.text(
@@ -172,3 +173,13 @@ def test_the_mailboxes_own_name_arrives(name: str) -> None:
     (sender,) = parsed(message)["From"].addresses
     assert sender.addr_spec == "support@example.com"
     assert is_name(sender.display_name, name)
+
+
+@given(PARTIES, HEADERS, WIDE)
+def test_where_answers_go_is_read_from_the_head_as_it_was_written(
+    parties: list[dict[str, str]], headers: dict[str, str], subject: str
+) -> None:
+    asked = job(reply_to=parties, headers=headers, subject=subject[:900] or "x")
+    made = shared_head(asked, SUPPORT)
+    written = head(made, asked.recipients[0].address, message_id="<1@x.example>", delivery_id="d")
+    assert list(reply_to_of(written)) == [one.address for one in asked.reply_to]

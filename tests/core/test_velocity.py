@@ -10,7 +10,7 @@ from postroom.core.velocity import (
     MACHINE,
     PROMPT_TURNS,
     TURNS,
-    is_shared,
+    is_answering,
     is_too_much,
     most_of,
 )
@@ -55,9 +55,10 @@ def test_no_more_need_be_remembered_than_a_bound_needs(minutes: list[int]) -> No
 
 
 @pytest.mark.parametrize(
-    ("strangers", "ours", "expected"), [(6, 6, False), (6, 12, False), (6, 13, True), (6, 1, False)]
+    ("strangers", "ours", "expected"),
+    [(6, 6, True), (6, 12, True), (6, 13, False), (6, 3, True), (6, 2, False), (6, 0, False)],
 )
-def test_a_domain_to_which_far_more_goes_than_is_answered_is_no_peer(
+def test_a_domain_is_a_peer_where_about_as_much_comes_from_it_as_goes_there(
     strangers: int, ours: int, *, expected: bool
 ) -> None:
-    assert is_shared(strangers, ours) is expected
+    assert is_answering(strangers, ours) is expected

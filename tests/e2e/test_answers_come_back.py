@@ -1,9 +1,6 @@
 """What people and machines answer (SCENARIOS B), with every part of the daemon but its socket, on a clock that the test moves."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,17 +8,14 @@ from postroom.api.render import render_brief
 from postroom.core.ids import Kind, encode_id
 from support.inward import (
     ALICE,
-    LISTENER,
     SUPPORT,
-    TEMPLATES,
     answer_to,
-    free_port,
     mail,
     mail_to,
     reply_to,
 )
-from support.post import ARTICLE, Post, open_post, settings
-from support.relay import Reply, ScriptedRelay, Transaction
+from support.office import events, office
+from support.relay import Reply, Transaction
 
 
 REPORT = """\
@@ -53,30 +47,6 @@ TALK = {
     "conversation_id": "conv_456",
     "metadata": {"agent_run_id": "run_789", "customer_id": "cust_001"},
 }
-
-
-@asynccontextmanager
-async def office(folder: Path) -> AsyncIterator[tuple[ScriptedRelay, Post, int]]:
-    port = free_port()
-    more = LISTENER.format(port=port)
-    async with ScriptedRelay() as relay:
-        said = settings(folder, relay.port, mailbox=f"{ARTICLE}\n{TEMPLATES}", more=more)
-        async with open_post(said) as post:
-            yield relay, post, port
-
-
-async def events(post: Post, count: int) -> list[dict[str, Any]]:
-    """What came in, once it is so many events."""
-    found: list[dict[str, Any]] = []
-
-    async def look() -> bool:
-        log = await post.outbox.reader.find_events(0, 100)
-        found[:] = [{"type": str(one.type), **one.data} for one in log if "envelope" in one.data]
-        return len(found) >= count
-
-    await post.until_answered(look)
-    assert len(found) == count
-    return found
 
 
 def report_on(sent: Transaction, who: str, to: str = "") -> bytes:

@@ -193,18 +193,51 @@ def test_an_answer_comes_back_and_is_answered_in_its_conversation(you: Terminal)
     hand_in, agent = SHELL[3].split("\n\n")
     handed = you.type(hand_in)
     assert handed.returncode == 0, handed
-    lease, complete = commands(agent)
+    lease, show, complete = commands(agent)
     leased = you.type(lease)
     assert leased.returncode == 0, leased
     assert "ann@example.com" in leased.stdout
     (lease_id,) = set(re.findall(r"lse_\w+", leased.stdout))
     (event_id,) = set(re.findall(r"evt_\w+", leased.stdout))
-    assert you.type(lease.replace("--wait 10", "")).returncode == 75
+    assert you.type(lease.replace("--wait 20", "")).returncode == 75
+    shown = you.type(show.replace("EVENT", event_id)).stdout
+    assert re.search(r"^verdict +unverified$", shown, re.MULTILINE)
+    assert re.search(r"^kind +human$", shown, re.MULTILINE)
+    assert shown.endswith("\n\nThe northern ones.\n")
     done = you.type(complete.replace("LEASE", lease_id).replace("EVENT", event_id))
     assert done.returncode == 0, done
     (job_id,) = re.findall(r"job_\w+", done.stdout)
     Client(you.socket).wait(job_id, 20)
     assert you.copies("Subject: Re: Which figures?", "On Thursday.") == 1
+
+
+@pytest.mark.usefixtures("curl")
+@pytest.mark.timeout(90)
+def test_the_way_back_can_be_tried_as_the_manual_says(you: Terminal) -> None:
+    page = (ROOT / "docs" / "receiving.md").read_text("utf-8").partition("## Try it")[2]
+    (block,) = re.findall(r"```sh\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
+    send, show, answer, bounce, look, gone = commands(block.replace("|\n", "| "))
+    to = "try@example.com"
+    sent = you.type(send.replace("support", "dev").replace("ann@example.com", to))
+    assert sent.returncode == 0, sent
+    (delivery,) = set(re.findall(r"dlv_\w+", sent.stdout))
+    facts = dict(
+        re.findall(
+            r"^(\w+) +(\S+)$", you.type(show.replace("DELIVERY", delivery)).stdout, re.MULTILINE
+        )
+    )
+    client = Client(you.socket)
+    after = max(one["seq"] for one in client.every(client.events))
+    for line in (answer, bounce):
+        typed = line.replace("REPLY_TO", facts["reply_to"]).replace("ann@example.com", to)
+        handed = you.type(typed.replace("RETURN_PATH", facts["return_path"]))
+        assert handed.returncode == 0, handed
+    types = {event["type"] for _, event in zip(range(2), client.follow(after), strict=False)}
+    assert types == {"reply.received", "delivery.bounced"}
+    assert len(re.findall(delivery, you.type(look).stdout)) == 3
+    assert to in you.type(gone).stdout
+    for lease in client.lease(max_threads=10):  # nothing is left for who follows the README
+        client.complete(lease)
 
 
 def test_the_two_commands_do_what_the_readme_says() -> None:

@@ -1,64 +1,17 @@
 """Who a mail is from decides whether it wakes an agent: real daemon, real SMTP, DNS on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.house import House, Nursery, house_in
-from support.inward import SUPPORT, came_in, free_port, mail, mail_to, reply_to
+from support.house import House, Nursery
+from support.inward import SUPPORT, came_in, mail_to, reply_to
+from support.judged import ALICE, letter, office
 from support.listening import Client
-from support.nameserver import NameServer, name_server
 from support.real_daemon import POSTROOM, env
-from support.relay import ScriptedRelay
-from support.signing import make_key, sign
-from support.zone import Zone
-
-
-ALICE = "alice@good.example"
-MAILBOX = """\
-reply_address = "support-r-{{token}}@reply.example.com"
-return_path = "support-b-{{token}}@reply.example.com"
-{wanted}
-[listener]
-hostname = "mx.example.com"
-listen = ["127.0.0.1:{port}"]
-domains = ["example.com", "reply.example.com"]
-postmaster = "support"
-resolvers = ["127.0.0.1:{dns}"]
-{listener}
-"""
-
-
-def zone() -> Zone:
-    """A domain that signs, permits one address, and asks for others to be refused."""
-    return Zone(
-        {
-            "good.example TXT": ["v=spf1 ip4:192.0.2.1 -all"],
-            "_dmarc.good.example TXT": ["v=DMARC1; p=reject"],
-            "s1._domainkey.good.example TXT": [make_key(1024).record],
-        }
-    )
-
-
-@asynccontextmanager
-async def office(
-    tmp_path: Path, nursery: Nursery, wanted: str = "", listener: str = ""
-) -> AsyncIterator[tuple[House, ScriptedRelay, NameServer, int]]:
-    port = free_port()
-    async with ScriptedRelay() as relay, name_server(zone()) as names:
-        more = MAILBOX.format(port=port, dns=names.port, wanted=wanted, listener=listener)
-        async with house_in(tmp_path, relay.port, nursery, more=more) as house:
-            await house.start()
-            yield house, relay, names, port
-
-
-def letter(text: str, to: str = SUPPORT, **head: str) -> bytes:
-    fields = {"From": f"Alice <{ALICE}>", "To": to, "Subject": "Hello", **head}
-    return mail(text, **fields, Date="Mon, 30 Nov 2026 07:00:00 +0000")
+from support.signing import sign
 
 
 async def leased(house: House, **more: Any) -> list[dict[str, Any]]:
@@ -87,6 +40,9 @@ async def test_a_signed_mail_wakes_the_agent_and_a_forged_one_does_not(
         )
         assert [one["id"] for one in await leased(house)] == [good["id"]]
         assert '"refused_by":"accept_new"' in house.log.replace(" ", "")
+        answer = {"in_reply_to_event": bad["id"], "text": "Who are you?"}
+        status, told = await house.ask("POST", "/jobs", answer)
+        assert (status, told["deliveries"][0]["recipient"]) == (202, ALICE)
 
 
 async def test_who_named_the_type_gets_what_was_refused(tmp_path: Path, nursery: Nursery) -> None:
@@ -148,6 +104,19 @@ async def test_a_domain_without_an_answer_holds_back_its_sender_only_and_250_nev
         _, second = await came_in(house, 2, timeout_s=20)
         assert second["message"]["from"]["address"] == "bob@slow.example"
         assert second["accepted"] is False
+
+
+async def test_only_the_first_of_many_mails_waits_for_a_name_that_nobody_answers_for(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    async with office(tmp_path, nursery) as (house, _, names, port):
+        names.zone.silent |= {"_dmarc.slow.example"}
+        for number in range(5):
+            slow = letter(f"Who am I, {number}?", From="bob@slow.example")
+            assert (await mail_to(port, slow, SUPPORT, sender=ALICE)).startswith("250")
+        found = await came_in(house, 5, timeout_s=20)
+        assert [one["accepted"] for one in found] == [False] * 5
+        assert names.packets.count("_dmarc.slow.example") <= 3  # a question is three packets
 
 
 async def handed_on(port: int, client_ip: str, content: bytes) -> None:

@@ -1,9 +1,11 @@
-"""A store of the first version, with mail that waits and a history, is upgraded at the start and goes on sending."""
+"""A store of an older version, with mail that waits and a history, is upgraded at the start and goes on sending."""
 
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
@@ -21,18 +23,19 @@ BOOT = (
 )
 
 
-async def test_mail_that_waited_in_a_store_of_version_1_goes_out_and_is_answered(
-    tmp_path: Path, nursery: Nursery
+@pytest.mark.parametrize("version", range(1, len(shipped())))
+async def test_mail_that_waited_in_an_older_store_goes_out_and_is_answered(
+    version: int, tmp_path: Path, nursery: Nursery
 ) -> None:
     port = free_port()
     await _write_store(tmp_path)
-    _make_old(tmp_path / "state" / "postroom.db")
+    _make_old(tmp_path / "state" / "postroom.db", version)
     async with (
         ScriptedRelay() as relay,
         house_in(tmp_path, relay.port, nursery, more=listening_at(port)) as house,
     ):
         await house.start(boot_id=BOOT)
-        assert (tmp_path / "state" / "postroom.db.v1").exists()
+        assert (tmp_path / "state" / f"postroom.db.v{version}").exists()
         sent, waited = (encode_id(Kind.JOB, number) for number in (1, 2))
         assert await house.settled(waited) == {"waits@example.com": "sent"}
         assert await house.states(sent) == {"sent@example.com": "sent"}
@@ -48,6 +51,7 @@ async def test_mail_that_waited_in_a_store_of_version_1_goes_out_and_is_answered
         (event,) = await came_in(house)
         assert event["thread"]["matched_by"] == "in_reply_to"
         assert event["answers"]["job_id"] == waited
+        assert event["authentication"]["signals"]["first_time_sender"] is False
         new = await house.post(to=["new@example.com"])
         assert await house.settled(new["id"]) == {"new@example.com": "sent"}
         assert reply_to(relay.transactions[-1]).startswith("support-r-")
@@ -64,13 +68,14 @@ async def _write_store(folder: Path) -> None:
         await outbox.loop.finish(outcome_of(1, 1, DeliveryState.SENT))
 
 
-def _make_old(path: Path) -> None:
-    """The same as the first version wrote it: its tables, its columns."""
+def _make_old(path: Path, version: int) -> None:
+    """The same as that version wrote it: its tables, its columns."""
     written = path.rename(path.with_name("written.db"))
     with closing(sqlite3.connect(path)) as conn:
-        conn.executescript(shipped()[0])
+        for script in shipped()[:version]:
+            conn.executescript(script)
         conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        conn.execute("PRAGMA user_version = 1")
+        conn.execute(f"PRAGMA user_version = {version}")
         conn.execute("ATTACH ? AS written", (str(written),))
         tables = conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         for (table,) in tables:

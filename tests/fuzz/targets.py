@@ -266,7 +266,7 @@ def _check_lines(found: InMail) -> None:
     for person in people:
         _check_line(person.name, NAME_MOST)
         _check_line(person.address, ADDRESS_MOST)
-    for one in (found.message_id, found.own_delivery, found.thread_index):
+    for one in (found.message_id, found.thread_index):
         _check_line(one or "", 1000)
     for one in (*found.in_reply_to, *found.references, *found.evidence, *found.forwarded_for):
         _check_line(one, 1000)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.targets import TARGETS
+from postroom.inbound.wire import Understood, read_answer
 
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -18,3 +19,7 @@ def test_what_was_found_stays_mended(path: Path) -> None:
 
 def test_every_target_has_inputs_and_every_input_a_target() -> None:
     assert {path.parent.name for path in FILES} == set(TARGETS)
+
+
+def test_what_a_parser_answers_today_is_among_the_beginnings() -> None:
+    assert isinstance(read_answer((CORPUS / "wire" / "mail").read_bytes()), Understood)

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.core.inmail import AutomationKind
+from postroom.inbound.automation import judge_answer
 from support.mails import ALICE, read
 
 
@@ -22,6 +24,7 @@ KINDS = {
     "C02 in Chinese, no field": ("Subject: 自动回复：s", ALICE, "auto_reply"),
     "C02 in Japanese, no field": ("Subject: 自動応答: s", ALICE, "auto_reply"),
     "C02 old Exchange, no field": ("Subject: Out of Office AutoReply: s", ALICE, "auto_reply"),
+    "C02 a prefix in German": ("Subject: Abwesend: s", ALICE, "auto_reply"),
     "C02 old Exchange in German": ("Subject: Abwesenheitsnotiz: s", ALICE, "auto_reply"),
     "a person who answers it": ("Subject: AW: Abwesenheitsnotiz: s", ALICE, "human"),
     "a person about her office": ("Subject: Out of office chairs: which?", ALICE, "human"),
@@ -118,15 +121,35 @@ SUBJECTS = {
         "Vacation response",
         "OOO",
     ),
-    "de": ("Automatische Antwort", "Abwesenheitsnotiz", "Abwesenheitsmeldung"),
-    "fr": ("Réponse automatique", "Message d'absence"),
-    "es": ("Respuesta automática", "Fuera de la oficina"),
+    "de": (
+        "Automatische Antwort",
+        "Abwesenheitsnotiz",
+        "Abwesenheitsmeldung",
+        "Automatisierte Antwort",
+    ),
+    "fr": ("Réponse automatique", "Message d'absence", "Message automatique"),
+    "es": ("Respuesta automática", "Fuera de la oficina", "Autorespuesta"),
     "pt": ("Resposta automática", "Ausência temporária"),
     "ca": ("Resposta automàtica",),
     "it": ("Risposta automatica", "Fuori ufficio"),
     "nl": ("Automatisch antwoord", "Afwezigheidsbericht"),
-    "sv": ("Autosvar", "Frånvaromeddelande"),
-    "da": ("Automatisk svar", "Fraværsbesked"),
+    "sv": ("Autosvar", "Frånvaromeddelande", "Autorespons"),
+    "da": ("Automatisk svar", "Fraværsbesked", "Automatisk besked"),
+    "no": ("Automatisk melding",),
+    "is": ("Sjálfvirkt svar",),
+    "eu": ("Erantzun automatikoa",),
+    "cy": ("Ateb awtomatig",),
+    "af": ("Outomatiese antwoord",),
+    "sq": ("Përgjigje automatike",),
+    "mk": ("Автоматски одговор",),
+    "be": ("Аўтаматычны адказ",),
+    "kk": ("Автоматты жауап",),
+    "az": ("Avtomatik cavab",),
+    "hy": ("Ավտոմատ պատասխան",),
+    "ka": ("ავტომატური პასუხი",),
+    "ur": ("خودکار جواب",),
+    "ms": ("Balasan automatik",),
+    "fil": ("Awtomatikong tugon",),
     "fi": ("Automaattinen vastaus", "Poissaoloilmoitus"),
     "et": ("Automaatvastus",),
     "pl": ("Automatyczna odpowiedź", "Odpowiedź automatyczna"),
@@ -147,7 +170,7 @@ SUBJECTS = {
     "vi": ("Trả lời tự động",),
     "he": ("תשובה אוטומטית",),
     "ar": ("رد تلقائي",),
-    "zh": ("自动答复", "自动回复", "自動回覆"),
+    "zh": ("自动答复", "自动回复", "自動回覆", "自動答覆"),
     "ja": ("自動返信", "自動応答"),
     "ko": ("자동 회신", "자동 응답"),
     "th": ("ตอบกลับอัตโนมัติ",),
@@ -250,6 +273,21 @@ PEOPLE = {
 @pytest.mark.parametrize("language", FORMS)
 def test_thanks_absence_and_no_quotation_are_a_machines_form(language: str) -> None:
     assert kind(f"{PERSON}{ANSWER}", FORMS[language]) == ("auto_reply", ("text", "no-quote"))
+
+
+@pytest.mark.parametrize("language", FORMS)
+def test_where_a_token_says_so_a_mail_without_ids_is_an_answer(language: str) -> None:
+    parsed = read(f"{PERSON}\nContent-Type: text/plain; charset=utf-8\n\n{FORMS[language]}\n")
+    assert parsed.automation is AutomationKind.HUMAN
+    judged = judge_answer(parsed)
+    assert judged.automation is AutomationKind.AUTO_REPLY
+    assert judged.evidence == ("text", "no-quote", "token")
+
+
+def test_a_token_makes_no_machine_of_a_person() -> None:
+    for head, text in PEOPLE.values():
+        parsed = read(f"{head}\n\n{text}\n")
+        assert (judge_answer(parsed) is not parsed) == (text == FORMS["en"])
 
 
 @pytest.mark.parametrize("case", PEOPLE)

@@ -122,7 +122,7 @@ CASES: dict[str, Case] = {
     "A08 and nothing to guess": plain(b"words\n", "words\n", charset="x-unknown"),
     **{
         f"A10 {encoding!r}": plain(b"a = b\n", "a = b\n", "transfer_encoding_unknown", encoding=encoding)
-        for encoding in ("x-uuencode", "7-bit", "spam", "plain", "text/html", "8-bits", "base-64", "quoted")
+        for encoding in ("x-uuencode", "7-bit", "spam", "plain", "text/html", "8-bits; plain", "base-64", "quoted")
     },
     "A10 with a semicolon": plain(b"a = b\n", "a = b\n", encoding="7bit;"),
     "A10 base64 with a semicolon": plain(b"d29yZHM=\n", "words", encoding="base64; x=y"),

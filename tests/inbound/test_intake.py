@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from errno import EAGAIN, EDQUOT, EMFILE, ENOSPC, errorcode
 from pathlib import Path
 from typing import Any
 
@@ -400,6 +401,24 @@ async def test_while_the_store_takes_nothing_the_line_waits_and_tries_again(
     assert await at_home.subjects() == ["One", "Two"]
 
 
+@pytest.mark.parametrize("number", [ENOSPC, EDQUOT, EMFILE, EAGAIN], ids=errorcode.get)
+async def test_what_the_machine_lacks_for_the_moment_is_waited_for_and_costs_no_mail_its_text(
+    at_home: House, number: int
+) -> None:
+    at_home.parser.faults["One"] = OSError(number, "not now")
+    await at_home.came("One")
+    async with at_home.at_work():
+        async with asyncio.timeout(5):
+            while not at_home.account.refused:
+                await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+        at_home.parser.faults.clear()
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+        at_home.clock.advance(1)
+        await at_home.done(1)
+    (event,) = await at_home.office.events()
+    assert (event["message"]["subject"], event["message"]["parse"]) == ("One", "complete")
+
+
 async def test_a_mail_that_can_not_be_published_at_all_is_set_aside(at_home: House) -> None:
     at_home.inbox.before = {"publish": [ValueError("first"), ValueError("second")]}
     await at_home.came("Never")
@@ -526,6 +545,23 @@ async def test_what_is_damaged_where_it_is_stored_stays_there_and_holds_up_nobod
     assert await at_home.subjects() == ["Next"]
 
 
+@pytest.mark.parametrize(("token", "kind"), [(token_of(7), "auto_reply"), (None, "human")])
+async def test_what_reads_as_a_machines_answer_is_one_where_a_token_says_that_it_answers(
+    at_home: House, token: Token | None, kind: str
+) -> None:
+    at_home.parser.changes["Away"] = lambda mail, _: replace(
+        mail, evidence_if_answer=("text", "no-quote")
+    )
+    await at_home.came("Away", ALICE, *(() if token is None else (token,)))
+    async with at_home.at_work():
+        await at_home.done(1)
+    (event,) = await at_home.office.events()
+    assert event["automation"]["kind"] == kind
+    assert event["automation"]["evidence"] == (
+        [] if token is None else ["text", "no-quote", "token"]
+    )
+
+
 async def test_a_mailbox_that_wants_no_strangers_keeps_their_mail_unaccepted(
     at_home: House,
 ) -> None:
@@ -579,6 +615,31 @@ async def test_no_more_are_judged_at_once_than_may_be_in_hand(at_home: House) ->
         gate.set()
         await at_home.done(9)
     assert at_home.verifier.most == 3
+
+
+async def test_less_time_is_spent_on_a_mail_that_others_of_its_line_wait_for(
+    at_home: House,
+) -> None:
+    for subject, sender in (("A1", ALICE), ("A2", ALICE), ("B1", BOB)):
+        await at_home.came(subject, sender)
+    async with at_home.at_work():
+        await at_home.done(3)
+    asked = at_home.verifier.asked
+    assert [one.is_hurried for one in asked if one.from_address == ALICE] == [True, False]
+    assert [one.is_hurried for one in asked if one.from_address == BOB] == [False]
+
+
+async def test_less_time_is_spent_on_each_where_many_are_judged(at_home: House) -> None:
+    for number in range(9):
+        await at_home.came(f"from {number}", f"s{number}@x.example")
+    async with at_home.at_work(in_hand=6) as intake:
+        await at_home.done(9)
+        assert at_home.verifier.asked[0].is_hurried
+        while intake.waiting:
+            await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+        await at_home.came("later", BOB)
+        await at_home.done(10)
+    assert not at_home.verifier.asked[-1].is_hurried
 
 
 async def test_the_verdict_is_in_the_event_and_is_asked_for_once_for_all_mailboxes(

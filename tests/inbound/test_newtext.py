@@ -91,6 +91,21 @@ def test_little_above_a_certain_cut_is_the_answer() -> None:
     assert new.confidence is TextConfidence.HIGH
 
 
+SHARED = {
+    "Gmail": "On Mon, 3 Jan 2022 at 10:00, Bob <bob@x.example> wrote:",
+    "Yahoo": "--- On Mon, Jan 3, 2022 at 10:00 AM, bob@x.example wrote:",
+    "in German": "Am 03.01.2022 um 10:00 schrieb Bob <bob@x.example>:",
+    "in French": "Le lun. 3 janv. 2022 à 10:00, Bob <bob@x.example> a écrit :",
+    "in Portuguese": "Em 3 de jan. de 2022 10:00, Bob <bob@x.example> escreveu:",
+}
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_a_header_on_the_line_of_the_answer_is_taken_from_it(case: str) -> None:
+    new = find_new(f"Hello,\n11 is best {SHARED[case]}\n> Is it?\n\nBye.\n")
+    assert new.text.replace("--- ", "").split() == ["Hello,", "11", "is", "best", "Bye."]
+
+
 def test_answers_that_may_stand_below_an_unmarked_header_make_it_doubtful() -> None:
     new = find_new(f"See below.\n\n{GMAIL}\n\nBob said:\n\n> Is it?\n\nYes.\n")
     assert new.text == "See below.\n"
@@ -123,6 +138,12 @@ FOLLOWED = {
     "two telephones": "Yes.\n\nSent from my iPhone\nGet Outlook for iOS\n",
     "a telephone below a name": "Yes.\n\n--\nAlice\n\nSent from my iPhone\n",
     "a telephone and Outlook": f"Yes.\n\nGet Outlook for iOS<https://x.example/o>\n{PROVING['Outlook on the web']}\n\nIs it?\n",
+    "a telephone above an answer": "Sent from my iPhone\n\nYes.\n",
+    "a telephone above an answer, in German": "Gesendet mit iPhone\n\nYes.\n",
+    "a telephone above a header that proves nothing": "Yes.\n\nSent from my iPhone\n\nbob@x.example wrote:\n\nIs it?\n",
+    "a telephone far above a name": "Yes.\n\nSent from Samsung Mobile\n\n\n\n\nBob Example  wrote:\n\nIs it?\n",
+    "a telephone above a name": "Yes.\nVerzonden vanuit Outlook voor iOS\n\nBob Example schreef:\n\nIs it?\n",
+    "a mailing list below a short line": "Yes.\n\n__\nThings mailing list\nthings@x.example\n",
     "a virus scanner": "Yes.\n\nVirus-free. www.x.example <https://x.example/?utm=1>\n",
 }  # fmt: skip
 
@@ -183,6 +204,26 @@ def test_a_forward_in_a_page_stays_whole(case: str) -> None:
     assert new.is_forward
 
 
+FORWARDS_IN_MARKS = {
+    "Apple Mail": "> Begin forwarded message:\n>\n> From: Bob Example <bob@x.example>\n> Subject: The report\n>\n> Is it?\n",
+    "Apple Mail in Spanish": "> Inicio del mensaje reenviado:\n>\n> De: Bob Example <bob@x.example>\n> Asunto: El informe\n>\n> Is it?\n",
+    "Thunderbird": "> -------- Weitergeleitete Nachricht --------\n> Betreff: Der Bericht\n> Von: Bob Example <bob@x.example>\n>\n> Is it?\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORWARDS_IN_MARKS)
+def test_a_forward_whose_lines_are_marked_is_told(case: str) -> None:
+    text = f"See below.\n\n{FORWARDS_IN_MARKS[case]}"
+    plain = find_new(text)
+    assert (plain.text, whys(plain), plain.is_forward) == (
+        "See below.\n",
+        [RemovedWhy.FORWARD],
+        True,
+    )
+    page = find_new(text, is_page=True)
+    assert (page.text, page.removed, page.is_forward) == (text, (), True)
+
+
 def test_a_forward_inside_a_quotation_is_none() -> None:
     new = find_new(f"Yes.\n\n{PROVING['Outlook']}\n\n{FORWARDS['Gmail']}\n\nIs it?\n")
     assert new.text == "Yes.\n"
@@ -201,6 +242,7 @@ LINES = st.sampled_from(
     ["", " ", "Yes.", "> a", ">", "> > b", "On Monday, Bob wrote:", "On 3 Jan 2022, Bob <b@x.example>", "wrote:", "-- ", "--", "---"]
     + ["From: a", "Sent: b", "To: c", "Subject: d", "-----Original Message-----", "_____", "Sent from my iPhone", "<", "> wrote:"]
     + ["---------- Forwarded message ---------", ":", "----", "\u2028", "\r", "2022-01-03 10:00 Bob <b@x.example>:", "[EXTERNAL]"]
+    + [">>> a", ">>> b <<<", "Yes. On Mon, 3 Jan 2022 at 10:00, Bob <b@x.example> wrote:", "Bob wrote on 1/3/22 10:00:", "-------- Wab --------"]
     + ["CAUTION: external email, do not click", "Begin forwarded message:", ">From a", "reply above this line", "\u202b", "a@b:"]
 )  # fmt: skip
 TEXTS = st.one_of(
@@ -261,6 +303,9 @@ HOSTILE = {
     "originals": "-----Original Message-----\n", "angles": "<\n", "an angle": "<", "addresses": "a@b:\n",
     "headers without end": "On 3 Jan 2022 10:00 x <a@b>\n", "headers half open": "On 3 Jan 2022 10:00 x <a@b wrote:\n",
     "telephones": "\n> a\n\nSent from my iPhone\n\n", "warnings": "CAUTION: external email, click\n", "rules": "_____\n",
+    "prompts": ">>> a\n", "captions": "---- a ----\nFrom: a\n", "telephones above colons": "Sent from my iPhone\na wrote:\n",
+    "headers on a line": "a On 2022 " * 40 + "10:00:\n> a\n", "headers without a colon": "On 3 Jan 2022 10:00 a <a@b> wrote\n\n",
+    "forwards in marks": "> Begin forwarded message:\n\n", "names first": "a wrote on 1/3/22 b" * 15 + ":\n", "arrows": "> a <\n", "dashes and words": "----- a " * 20 + "\nFrom: a@b\nTo: b\nSubject: c\n",
     "dates": "1.1.11 " * 60 + ":\n", "words": "3 abcdefghij " * 38 + ":\n", "one line of labels": "From: a b: " * 90 + "\n",
     "closings": "<a\n> wrote:\n", "delimiters": "reply above this line\n", "mboxes": ">From x\n", "mailtos": "mailto:\n\n",
 }  # fmt: skip

@@ -62,6 +62,7 @@ WHOLE = {
     "runs with empty lines between": f"Yes.\n\n{PROVING['Gmail']}\n> One\n\n> Two\n\n\n> Three\n",
     "a signature and a telephone": f"Yes.\n\n-- \nAlice\n\nSent from my iPhone\n\n{PROVING['Gmail']}\n> Is it?\n",
     "a rule of equals signs": f"Yes.\n\n===============\n{PROVING['Outlook in German']}\n\nIst es?\n",
+    "David": "Yes.\n\nOriginal Message processed by david\u00ae\nReport 3. January 2022, 10:00\nFrom Bob Example\nTo Alice\n\nIs it?\n",
     "a soft hyphen and a zero-width blank": f"Yes.\n\n\u200b{PROVING['Gmail']}\u200b\n\u200b\n> Is it?\n",
 }  # fmt: skip
 

@@ -14,6 +14,8 @@ KEPT = {
     "D08 what happened": "On Tuesday, 3 May 2022, the following happened:\n\n- it broke\n- it rained\n",
     "D08 whom I asked": "On 3 Jan 2022 at 10:00 I asked bob@x.example the following:\n\nIs it there?\n",
     "D08 whom we asked": "On 3 May 2022 we asked bob@x.example:\n\nis it there?\n\nIt is.\n",
+    "D08 whom a sentence goes on about": "On 3 Jan 2022 10:00 Bob <bob@x.example> wrote\nthat it is late.\n",
+    "a name that is no day, above what may be a header": "Yes.\nMarianne\nbob schrieb um 10:00 am 3. Mai:\n\nIs it?\n",
     "a line of a log": "It says:\n2022-05-03:0003F0bob@x.example:\n\nWhy?\n",
     "D08 when I wrote": "I wrote to you on 3 May 2022 at 10:00:\n\nno answer.\n",
     "D08 what I wrote in German": "Am 3. Mai 2022 um 10:00 schrieb ich:\n\nbitte senden.\n\nNichts kam.\n",
@@ -45,6 +47,14 @@ KEPT = {
     "a table below an address": "Ask Bob <bob@x.example>\n| a | b |\n| c | d |\n",
     "bars": "Look:\n| one\n| two\n",
     "arrows": "-> one\n=> two\n",
+    "a program at its prompt": "I tried:\n>>> import this\n>>> this.s\n'Gur'\n\nWhy?\n",
+    "a prompt without a command": "I tried:\n\n>>> for x in y:\n...     print(x)\n>>>\nand nothing came.\n",
+    "arrows around a line": "Visit us\n>>> >>> https://x.example <<<\nor call.\n",
+    "an arrow around a word": "Look\n> here <\nand there.\n",
+    "a section about lists": "First\n-----\nHow do I unsubscribe bob@x.example?\n\nSecond\n------\nIs there a mailing list? See https://x.example\n",
+    "a section that wants to leave": "Please:\n\n====\nUnsubscribe me from all of it. I have asked for that twice.\n",
+    "a footer of one's own": "Yes.\n\n__\nAlice\n",
+    "what it says, drawn": "---- Trip ----\n\nWe go to Paris.\n",
     "a question about above": "Why do you say so above? I reply here.\n",
     "a greeting and a name": "Yes.\n\nBest regards,\nAlice Example\nCustomer Ltd.\n",
     "an empty text": "",
@@ -65,6 +75,7 @@ LOOKS_QUOTED = {
     "two lines like a header": "Hello\nFrom: Berlin\nTo: Paris\nby train.\n",
     "three lines like a header": "Book this:\nFrom: Berlin\nTo: Paris\nDate: 3 May 10:00\n\nThanks\n",
     "D11 a law": "Le texte que la loi de 2022 écrit :\n\nnul n'est censé.\n",
+    "two lines below a drawn word": "---- Trip ----\nFrom: Berlin\nTo: Paris\nSee you there.\n",
     "a header that is not sure": "On Monday 3 May, Bob wrote:\n\nIs it?\n\nIt is.\n",
 }  # fmt: skip
 
@@ -81,6 +92,7 @@ ABOVE_MARKS = {
     "a pronoun and a day": "On Monday you wrote:",
     "she": "She wrote:",
     "a sentence": "The part that I mean is this:",
+    "a sentence with a date": "I mean what on 3 Jan 2022 at 10:00 you wrote:",
     "a sentence with a verb": "The report that our boss wrote:",
 }
 
@@ -98,6 +110,12 @@ PROSE_ABOVE = {
     "a sentence with an address": "Ask bob@x.example for it.",
     "half a sentence": "Yes, of course",
     "a question": "Is it true?",
+    "a name that begins like Tuesday": "Marianne",
+    "a name that begins like Monday": "Monika",
+    "a greeting that begins like Friday": "Freundliche Grüße",
+    "a greeting that begins like a day": "Vendredi prochain",
+    "a greeting that begins like On": "A plus",
+    "a short word that is a day": "So",
 }
 
 
@@ -107,6 +125,12 @@ PROSE_ABOVE = {
     [
         "On Mon, 3 Jan 2022 at 10:00, Bob <bob@x.example> wrote:",
         "Bob Example <bob@x.example> wrote:",
+        "Bob Example <bob@x.example> schrieb am Mo., 3. Jan. 2022 um 10:00 Uhr:",
+        "Bob Example <bob@x.example>, 3 Oca 2022 Pzt, 10:00 tarihinde şunu yazdı:",
+        "Bob Example <bob@x.example> ezt írta (időpont: 2022. jan. 3., H, 10:00):",
+        "Bob Example <bob@x.example> 于2022年1月3日周一 10:00写道：",
+        "Bob Example schrieb am 03.01.2022 um 10:00:",
+        "bobs-shop schrieb am Mo. 3. Januar 2022 um 10:00:",
         "Am Mo., 3. Jan. 2022 um 10:00 Uhr schrieb Bob <bob@x.example>:",
         "From: Bob <bob@x.example>\nSent: Monday, 3 January 2022 10:00\nTo: Alice\nSubject: Report",
     ],

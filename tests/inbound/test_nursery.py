@@ -65,6 +65,19 @@ async def test_one_process_serves_many_messages(nursery: Nursery, tmp_path: Path
     assert pid(nursery) == first
 
 
+async def test_that_no_process_can_be_started_now_is_no_fault_of_the_message(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            await nursery.parse(MAIL, ALICE, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (await nursery.parse(MAIL, ALICE, tmp_path)).parse is Parse.COMPLETE
+
+
 async def test_a_process_that_died_meanwhile_costs_no_message(
     nursery: Nursery, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Messages as they come: charsets, damage, parts, names (CASES A), each a small one of our own."""
+"""Messages as they come: parts, dates, people, ids, names, limits. CASES A, row by row: `test_cases_a.py`."""
 
 import email
 import hashlib
@@ -25,36 +25,6 @@ from support.mails import mail, read
 
 # Header and body, the text that is read, and the defects that must be among those noted.
 TEXTS = {
-    "A01 broken UTF-8": (
-        b"Content-Type: text/plain; charset=utf-8\n\nGr\xc3\xbc\xdfe aus K\xc3\xb6ln\n",
-        "Grü\ufffde aus Köln\n",
-        {"charset_errors"},
-    ),
-    "A02 Korean by Outlook": (
-        b"Content-Type: text/plain; charset=ks_c_5601-1987\n\n" + "안녕하세요\n".encode("cp949"),
-        "안녕하세요\n",
-        set(),
-    ),
-    "A04 cp-850": (
-        b"Content-Type: text/plain; charset=cp-850\n\n" + "Käse\n".encode("cp850"),
-        "Käse\n",
-        set(),
-    ),
-    "A05 logical Hebrew": (
-        b"Content-Type: text/plain; charset=iso-8859-8-i\n\n" + "שלום\n".encode("iso-8859-8"),
-        "שלום\n",
-        set(),
-    ),
-    "A08 X-UNKNOWN": (
-        b"Content-Type: text/plain; charset=X-UNKNOWN\n\ncaf\xe9\n",
-        "café\n",
-        {"charset_guessed"},
-    ),
-    "A08 a charset nobody knows": (
-        b'Content-Type: text/plain; charset="x-no-such"\n\ncaf\xc3\xa9\n',
-        "café\n",
-        {"charset_guessed"},
-    ),
     "Chinese under its small name": (
         b"Content-Type: text/plain; charset=gb2312\n\n" + "镕基\n".encode("gb18030"),
         "镕基\n",
@@ -71,45 +41,10 @@ TEXTS = {
         set(),
     ),
     "no charset, UTF-8": ("Subject: x\n\nGrüße\n".encode(), "Grüße\n", {"charset_guessed"}),
-    **{
-        f"A10 {encoding!r} is no encoding": (
-            f"Content-Transfer-Encoding: {encoding}\n\nwords = that count\n".encode(),
-            "words = that count\n",
-            {"transfer_encoding_unknown"},
-        )
-        for encoding in ("x-uuencode", "7-bit", "8-bits; plain", "spam", "plain", "text/html")
-    },
-    "A10 an empty encoding": (b"Content-Transfer-Encoding:\n\nwords\n", "words\n", set()),
     "A10 a blank in the encoding": (
         b"Content-Transfer-Encoding: quoted - printable;\n\na=C3=A4\n",
         "aä\n",
         {"charset_guessed"},
-    ),
-    "A11 two types": (
-        b"Content-Type: text/plain; charset=cp850\nContent-Type: text/html\n\n<b>\n",
-        "<b>\n",
-        {"field_repeated"},
-    ),
-    "A11 two dispositions": (
-        b"Content-Disposition: inline\nContent-Disposition: attachment\n\nwords\n",
-        "words\n",
-        {"field_repeated"},
-    ),
-    "A26 the text part is empty": (
-        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\n \n"
-        b"--b\nContent-Type: text/html\n\n<p>words</p>\n--b--\n",
-        "words\n",
-        set(),
-    ),
-    "A26 both are empty": (
-        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\n\n--b\nContent-Type: text/html\n\n<p> </p>\n--b--\n",
-        "",
-        set(),
-    ),
-    "A26 text and HTML differ": (
-        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\nplain\n--b\nContent-Type: text/html\n\n<p>html</p>\n--b--\n",
-        "plain",
-        set(),
     ),
     "A26 inline texts": (
         b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Disposition: inline\n\ntwo\n--b--\n",
@@ -126,37 +61,10 @@ TEXTS = {
         "the words",
         set(),
     ),
-    "A17 one boundary begins another": (
-        b"Content-Type: multipart/mixed; boundary=ab\n\n--ab\nContent-Type: multipart/mixed; boundary=a\n\n"
-        b"--a\n\none\n--ab\n\ntwo\n--ab--\n",
-        "one\ntwo",
-        set(),
-    ),
-    "A17 one boundary within itself": (
-        b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/mixed; boundary=a\n\n"
-        b"--a\n\none\n--a--\n--a\n\ntwo\n--a--\n",
-        "one\ntwo",
-        set(),
-    ),
-    "A17 a boundary like an end": (
-        b'Content-Type: multipart/mixed; boundary="a--"\n\n--a--\n\none\n--a----\n',
-        "one",
-        set(),
-    ),
     "A17 a boundary like a field": (
         b'Content-Type: multipart/mixed; boundary=":a"\n\n--:a\n--:a\nContent-Type: text/plain\n--:a\n\none\n--:a--\n',
         "one",
         set(),
-    ),
-    "A17 no close": (
-        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwords\n",
-        "words\n",
-        {"boundary_unclosed"},
-    ),
-    "a boundary that never comes": (
-        b"Content-Type: multipart/mixed; boundary=never\n\nwords\n",
-        "words\n",
-        {"boundary_missing"},
     ),
     "no boundary": (
         b"Content-Type: multipart/alternative\n\nwords\n",
@@ -206,11 +114,7 @@ def test_a_stray_line_ends_no_header() -> None:
 
 DATES = {
     "a date": ("Mon, 30 Nov 2026 10:00:00 +0200", "2026-11-30T08:00:00.000000Z"),
-    "A13 empty": ("", None),
-    "A13 garbage": ("yesterday, I think", None),
     "A13 no such hour": ("Mon, 30 Nov 2026 99:00:00 +0200", None),
-    "A13 no such zone": ("Mon, 30 Nov 2026 10:00:00 +9999999999", None),
-    "A13 in the future": ("Mon, 30 Nov 2099 10:00:00 GMT", "2099-11-30T10:00:00.000000Z"),
     "A13 before all": ("Mon, 30 Nov 1926 10:00:00 GMT", None),
 }
 
@@ -280,13 +184,10 @@ def test_the_sender_is_one_person_or_ambiguous(case: str) -> None:
 
 
 RECIPIENTS = {
-    "A14 an empty place": (", a@x.example", ("a@x.example",)),
-    "A14 undisclosed": ("undisclosed recipients: ;", ()),
     "A14 a group": (
         "friends: a@x.example, B <b@x.example>;, c@x.example",
         ("a@x.example", "b@x.example", "c@x.example"),
     ),
-    "A14 folded": ("a@x.example,\n\tb@x.example", ("a@x.example", "b@x.example")),
     "semicolons": ("a@x.example; b@x.example", ("a@x.example", "b@x.example")),
 }
 
@@ -305,8 +206,6 @@ def test_forwarders_leave_the_address_they_served() -> None:
 
 
 IDS = {
-    "A22 no end": ("<a@[b", ()),
-    "A22 a bracket": ("<", ()),
     "A22 empty": ("", ()),
     "A22 nothing in it": ("<>", ()),
     "E05 commas": ("<a@x.example>,<b@x.example>", ("<a@x.example>", "<b@x.example>")),
@@ -348,9 +247,7 @@ SUBJECTS = {
     "two charsets": ("=?utf-8?q?=C3=A4?= =?iso-8859-1?q?=E4?=", "ää"),
     "split between words": ("=?utf-8?q?=C3?= =?utf-8?q?=A4?=", "ä"),
     "a language": ("=?utf-8*de?q?=C3=A4?=", "ä"),
-    "A07 a broken charset": ("=?_iso-2022-jp$esc?B?GyRC?=", "=?_iso-2022-jp$esc?B?GyRC?="),
     "A2 an injection": ("=?utf-8?q?evil=0D=0AX-Inj:_1?=", "evil X-Inj: 1"),
-    "A28 raw UTF-8": ("Grüße", "Grüße"),
     "folded": ("one\n two", "one two"),
     "too long": ("a" * 3000, "a" * 1000),
 }
@@ -368,20 +265,12 @@ def test_an_undecodable_subject_is_told() -> None:
 
 NAMES = {
     "plain": ('attachment; filename="report.pdf"', "report.pdf"),
-    "A23 RFC 2231": ("attachment; filename*=utf-8''%E3%83%86%E3%82%B9%E3%83%88.txt", "テスト.txt"),
     "A23 continued": ("attachment; filename*0*=utf-8''%E3%83%86; filename*1=\"x.txt\"", "テx.txt"),
-    "A23 RFC 2047": ('attachment; filename="=?utf-8?b?44OG44K544OILnR4dA==?="', "テスト.txt"),
-    "A23 raw UTF-8": ('attachment; filename="テスト.txt"', "テスト.txt"),
-    "A25 absolute": ('attachment; filename="/etc/passwd"', "passwd"),
-    "A25 above": ('attachment; filename="../static/index.html"', "index.html"),
-    "A25 Windows": ('attachment; filename="C:\\\\Windows\\\\System32\\\\sam"', "sam"),
     "A25 encoded slashes": (
         "attachment; filename*=utf-8''..%2f..%2fx%0d%0aX:%20y.txt",
         "xX: y.txt",
     ),
     "A25 NUL": ("attachment; filename*=utf-8''a%00b.txt", "ab.txt"),
-    "A25 a dot": ('attachment; filename="."', "attachment"),
-    "A25 two dots": ('attachment; filename=".."', "attachment"),
     "none": ("attachment", "attachment"),
     "too long": (f'attachment; filename="{"x" * 400}.txt"', "x" * 146 + ".txt"),
 }
@@ -475,10 +364,8 @@ def test_a_mail_that_comes_again_has_the_same_digest() -> None:
         assert read(once.replace(other, f"{other}2")).dedupe != first.dedupe
 
 
-def test_our_own_mail_is_known_by_its_delivery() -> None:
-    parsed = read("X-Postroom-Delivery: dlv_0000000000001\nThread-Index: AdEx\n\nwords\n")
-    assert parsed.own_delivery == "dlv_0000000000001"
-    assert parsed.thread_index == "AdEx"
+def test_the_index_of_a_thread_is_handed_on() -> None:
+    assert read("Thread-Index: AdEx\n\nwords\n").thread_index == "AdEx"
 
 
 WITHOUT_WORDS = {

@@ -192,6 +192,16 @@ FORMS = {
         f"   ----- The following addresses had delivery problems -----\n{A}\n\n   ----- Non-delivered information -----\nThe number of messages in recipient's mailbox exceeded the local limit.\n",
         [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
     ),
+    "in quotes": (
+        "Mail Delivery Failure",
+        f'Delivery of email to this address\n\n"{A}"\n\nhas failed due to a full mailbox. We have made numerous attempts.\n\nThe first 50 lines of your original message follow:\n> To: {B}\n',
+        [(A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, None, None)],
+    ),
+    "Gmail numbers where it was said": (
+        "Delivery Status Notification (Failure)",
+        f"Delivery to the following recipient failed permanently:\n\n     {A}\n\nThe error that the other server returned was: 550 550 Address unknown (state 14).\n\n   ----- Original message -----\n",
+        [(A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, None, 550)],
+    ),
     "a list": ("Undelivered", f"The following recipients returned permanent errors: {A}. Reason: [554 5.4.6 Hop count exceeded]\n", [(A, _C.TEMPORARY, _R.DOMAIN_TROUBLE, "5.4.6", 554)]),
     "B20 names nobody": ("Undeliverable", "Sorry, it did not work out: 550 5.1.1 unknown user\n", [(None, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)]),
     "away": ("Out of office", f"My colleague is {A}\n", [(None, _C.AUTO_REPLY, _R.AUTO_REPLY, None, None)]),
@@ -352,6 +362,8 @@ NO_REPORTS = {
     "B14 a person quotes one": ("alice@customer.example", "Re: Hi", f"> Subject: failure notice\n>\n> <{A}>:\n> 550 5.1.1 unknown user\n\nWhat is this?\n"),
     "B14 a person sends one on": ("alice@customer.example", "Fwd: Undelivered Mail", f"Begin forwarded message:\n\n<{A}>: 550 5.1.1 unknown user\n"),
     "B13 an absence notice": ("", "I am away", f"I am out of office. Mail can not be delivered to {B} either.\n"),
+    "B13 an absence notice by its text alone": ("", "Re: Hi", f"I'm out of office. Mail can not be delivered to {B} either.\n"),
+    "B13 an absence notice by its subject alone": ("", "I'm away", f"Mail can not be delivered to {B} either.\n"),
     "B13 an absence notice that names a colleague": ("", "Re: Hi", f"Please write to: {A}\n"),
 }  # fmt: skip
 

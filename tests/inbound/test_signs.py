@@ -251,6 +251,12 @@ def test_the_reader_tells_all_of_it(tmp_path: Path) -> None:
     assert signs.bidi == Counted(4, ("from", "text", "filename"))
 
 
+def test_what_decides_how_the_body_is_read_is_told_among_the_fields(tmp_path: Path) -> None:
+    text = "From: alice@customer.example\nContent-Transfer-Encoding: base64\n\nUGF5IG1lLg==\n"
+    mail = read(text, directory=tmp_path)
+    assert (mail.text, mail.signs.fields) == ("Pay me.", ("from", "content-transfer-encoding"))
+
+
 def test_the_direction_is_never_turned_in_one_line_values_and_stays_in_the_text(
     tmp_path: Path,
 ) -> None:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from postroom.core.inmail import AutomationKind
+from postroom.core.bouncereason import BounceClass, BounceReason, Sense
+from postroom.core.inmail import AutomationKind, InMail, ReportedRecipient
 from postroom.core.instant import Instant, micros
 from postroom.core.retention import Retention
 from postroom.core.token import Key, TokenKind, make_key
 from postroom.ports.arriving import RawFile
 from postroom.ports.errors import StateRefused
 from postroom.store.sqlite import reads_inbox
+from postroom.store.sqlite.holds import find_holds
+from postroom.store.sqlite.inbox_known import DROP_KNOWN
 from postroom.store.sqlite.inbox_receive import find_received, is_inbound_pending
 from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.outbox import Outbox
@@ -146,6 +149,25 @@ async def test_events_go_with_what_is_pending_of_them(tmp_path: Path) -> None:
         assert rows_in(tmp_path, "SELECT seq FROM pending") == [(2,)]
 
 
+@pytest.mark.parametrize("date", ["2099-11-30T10:00:00.000000Z", "1970-01-01T00:00:00.000000Z"])
+async def test_what_a_mail_says_of_its_date_changes_neither_its_place_nor_its_age(
+    date: str, tmp_path: Path
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        await office.published(in_mail(subject="One"))
+        await office.published(in_mail(subject="Two", date=date))
+        await office.published(in_mail(subject="Three"))
+        told = [
+            (one["message"]["subject"], one["message"]["date"]) for one in await office.events()
+        ]
+        assert told == [("One", None), ("Two", date), ("Three", None)]
+        await age(outbox, days(29))
+        assert len(await office.events()) == 3
+        await age(outbox, days(31))
+        assert await office.events() == []
+
+
 async def test_memory_goes_when_it_serves_for_nothing_any_more(tmp_path: Path) -> None:
     async with outbox_in(tmp_path) as outbox:
         office = PostOffice(outbox)
@@ -216,7 +238,10 @@ async def test_nothing_of_the_way_in_scans_or_sorts(tmp_path: Path) -> None:
             (in_mail(subject="Re: nothing"), ()),
             (in_mail(automation=AutomationKind.LIST, subject="Re: Report"), ()),
             (report_mail(block(ALICE, "failed"), original=message_id), ()),
-            (report_mail(block(ALICE, "failed")), (token_of(number, TokenKind.BOUNCE),)),
+            (report_mail(gone()), (token_of(number, TokenKind.BOUNCE),)),
+            *((robots_answer(message_id, turn), ()) for turn in range(6)),
+            *((robots_answer("", turn), ()) for turn in range(6, 12)),
+            (in_mail(ALICE, in_reply_to=(message_id,), subject="It is me"), ()),
         ):
             await office.publish(mail, *tokens, attachments=(stored(FILE, repr(mail)),))
         asked: list[str] = []
@@ -229,7 +254,8 @@ async def test_nothing_of_the_way_in_scans_or_sorts(tmp_path: Path) -> None:
             reads_inbox.find_thread(conn, 1, 5)
             DroppingEvents(days(1), 5)(conn)
             DroppingReceived(days(1), 5)(conn)
-            for statement, _ in (*MEMORY, (DROP_REFS, YEAR)):
+            find_holds(conn, 1)
+            for statement, _ in (*MEMORY, (DROP_REFS, YEAR), (DROP_KNOWN, YEAR)):
                 conn.execute(statement, (days(1), 5))
             conn.set_trace_callback(None)
             for statement in dict.fromkeys([*asked, *faults.statements[opening:]]):
@@ -240,6 +266,21 @@ async def test_nothing_of_the_way_in_scans_or_sorts(tmp_path: Path) -> None:
         told = " ".join(faults.statements)
         for table in ("thread_peer", "dedupe", "message_ref", "pending", "received_thread"):
             assert f"INTO {table}" in told
+        for table in ("known_sender", "velocity", "hold", "suppression"):
+            assert f"INTO {table}" in told
+        assert "DELETE FROM hold" in told
+
+
+def gone() -> ReportedRecipient:
+    """A recipient that there is not."""
+    sense = Sense(BounceClass.PERMANENT, BounceReason.RECIPIENT_UNKNOWN)
+    return replace(block(ALICE, "failed", "5.1.1"), sense=sense)
+
+
+def robots_answer(message_id: str, turn: int) -> InMail:
+    """One of too many: in the conversation, or each in one of its own."""
+    ids = (message_id,) if message_id else ()
+    return in_mail(ALICE, f"{turn}", automation=AutomationKind.AUTO_REPLY, in_reply_to=ids)
 
 
 # Few rows each: keys of ours, what consumers asked for, one row that says which store it is.

@@ -16,6 +16,7 @@ from postroom.core.inmail import AutomationKind, Parse, Removed, RemovedWhy, Tex
 from postroom.core.instant import Instant, micros
 from postroom.core.mailbox import AcceptNew
 from postroom.core.refusal import Wanted
+from postroom.core.replying import NoTarget, find_target
 from postroom.core.token import TokenKind, TokenStatus
 from postroom.ports.arriving import ArrivalRecipient, Doubled, Published, RawFile
 from postroom.ports.changes import EventPublished, MailReceived
@@ -212,6 +213,24 @@ async def test_an_event_tells_what_is_new_in_its_text_and_how_surely(office: Pos
     message = (await office.published(mail))["message"]
     assert message["removed"] == [{"from": 5, "to": 10, "why": "forward"}]
     assert (message["new_text_confidence"], message["is_forward"]) == ("low", True)
+
+
+async def test_an_event_says_that_it_is_not_clear_who_wrote_and_nobody_answers(
+    office: PostOffice,
+) -> None:
+    """A16: two people in From, or two of them."""
+    number = (await office.sent()).deliveries[0].number
+    clear = await office.published(in_mail())
+    assert "from_ambiguous" not in clear["message"]
+    event = await office.published(
+        in_mail(subject="Both", is_sender_ambiguous=True, message_id="<2@x.example>"),
+        token_of(number),
+    )
+    assert event["message"]["from_ambiguous"] is True
+    assert event["answers"]["from_recipient"] is False
+    answered = await office.outbox.intake.find_answered(event["seq"])
+    assert answered is not None
+    assert isinstance(find_target(answered, lambda _: False), NoTarget)
 
 
 # -- reports -----------------------------------------------------------------------------------------------------------

@@ -315,7 +315,7 @@ async def test_only_a_person_raises_the_threads_version(
 async def test_our_own_mail_come_back_is_a_loop_in_its_thread(office: PostOffice) -> None:
     thread, message_id, _ = await the_job(office)
     event = await office.published(in_mail(message_id=message_id, subject="Report"))
-    assert event["automation"]["kind"] == "loop"
+    assert event["automation"] == {"kind": "loop", "evidence": ["own-message-id"]}
     assert (event["thread"]["id"], event["thread"]["version"]) == (thread, 0)
     assert event["type"] == "auto_reply.received"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from postroom.core.authentication import Verdict
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.ids import Kind, decode_id
 from postroom.core.inmail import AutomationKind
@@ -20,10 +21,11 @@ from postroom.ports.changes import StateMoved, ThreadFreed, ThreadHeld
 from postroom.ports.desk import Actor
 from postroom.ports.looping import MarkStopped, Started
 from postroom.store.sqlite.outbox import Outbox
-from support.arrivals import ALICE, PostOffice, in_mail
+from support.arrivals import ALICE, PostOffice, in_mail, token_of
 from support.desk_store import Told
 from support.store_host import NOON, outbox_in
 from support.store_jobs import new_job, outcome_of, start_of
+from support.verifying import judged
 
 
 S = DeliveryState
@@ -340,6 +342,42 @@ async def test_out_of_office_answers_to_a_mailing_are_no_loop(tmp_path: Path) ->
             event = await at.hear(f"private-{number}@big.example")
             assert event["automation"]["kind"] == "auto_reply"
         assert at.changes(ThreadHeld) == []
+
+
+async def test_one_person_can_not_hold_what_goes_to_a_large_provider(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.send("person-1@big.example")
+        await at.send("person-2@big.example")
+        for number in range(30):
+            event = await at.hear(f"mallory+{number}@big.example")
+            assert event["automation"]["kind"] == "auto_reply"
+            at.pass_(SECOND)
+        assert (await at.write("person-3@big.example")).deliveries[0].state is S.PENDING
+
+
+@pytest.mark.parametrize(
+    ("verdict", "has_token", "is_held"),
+    [
+        (Verdict.FAIL, False, False),
+        (Verdict.FAIL, True, True),
+        (Verdict.UNVERIFIED, False, True),
+    ],
+    ids=["forged", "with a token", "nobody vouches"],
+)
+async def test_forged_mail_makes_no_loop(
+    tmp_path: Path, verdict: Verdict, *, has_token: bool, is_held: bool
+) -> None:
+    async with house(tmp_path) as at:
+        delivery = (await at.office.sent(ROBOT)).deliveries[0]
+        thread = await at.outbox.conversations.find_thread(delivery.thread_number, 1)
+        assert thread is not None
+        named = (thread.deliveries[0].message_id,)
+        tokens = (token_of(delivery.number),) if has_token else ()
+        for number in range(8):
+            mail = in_mail(ROBOT, automation=K.AUTO_REPLY, text=str(number), in_reply_to=named)
+            await at.office.published(mail, *tokens, authentication=judged(verdict))
+        later = (await at.write(thread=delivery.thread_number)).deliveries[0]
+        assert (later.state is S.HELD) is is_held
 
 
 async def test_many_who_are_away_in_one_conversation_are_no_loop(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.core.record import MailboxRecord, StagedRecord
 from postroom.ports.changes import MailboxPaused, RowsGone, RowsWaiting, StateMoved
-from postroom.ports.desk import DeliveryFilter
+from postroom.ports.desk import Actor, DeliveryFilter
 from postroom.ports.errors import StoreUnavailable
 from postroom.store.sqlite.admin_mailbox import Resuming, Suppressing, Unsuppressing
 from postroom.store.sqlite.reader import SqliteReader
@@ -50,6 +50,25 @@ async def test_an_operator_pauses_and_resumes_a_mailbox(tmp_path: Path) -> None:
             MailboxPaused("support", is_paused=True, by="uid:1000", reason="moving house"),
             MailboxPaused("support", is_paused=False, by="uid:1000", reason=""),
         ]
+
+
+async def test_who_pauses_it_again_and_says_nothing_leaves_what_was_said(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        admin, reader = admin_of(opened), SqliteReader(opened)
+
+        async def known() -> MailboxRecord:
+            (found,) = await reader.find_mailboxes()
+            return found
+
+        await admin.pause("support", "", ANN, NOW)
+        await admin.pause("support", "moving house", ANN, NOW)
+        first = await known()
+        assert first.paused_reason == "moving house"
+        later = Instant(NOW + 1)
+        await admin.pause("support", "", Actor(7), later)
+        assert await known() == first
+        await admin.pause("support", "moved again", ANN, later)
+        assert (await known()).paused_reason == "moved again"
 
 
 def test_a_resume_closes_the_breaker(conn: sqlite3.Connection) -> None:

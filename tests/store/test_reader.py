@@ -1,3 +1,4 @@
+import sqlite3
 from pathlib import Path
 
 from postroom.core.body import Body
@@ -68,6 +69,23 @@ async def test_a_held_delivery_tells_why(tmp_path: Path) -> None:
         found = await SqliteReader(opened).find_delivery(number)
     assert found is not None
     assert (found.hold_reason, found.due_at) == (HoldReason.OPERATOR, NOW)
+
+
+async def test_a_delivery_tells_where_its_answers_and_reports_go(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        (number,) = await put(opened, S.SENT)
+        reader = SqliteReader(opened)
+        found = await reader.find_delivery(number)
+        assert found is not None
+        assert (found.reply_to, found.return_path) == ((), None)
+        head = b"From: s@x.example\r\nReply-To: Support\r\n <r-1@x.example>\r\nSubject: Hi\r\n"
+        ways = "UPDATE delivery SET head = ?, envelope_from = 'b-1@x.example' WHERE number = ?"
+        conn = sqlite3.connect(tmp_path / "postroom.db", isolation_level=None)
+        conn.execute(ways, (head, number))
+        conn.close()
+        found = await reader.find_delivery(number)
+        assert found is not None
+        assert (found.reply_to, found.return_path) == (("r-1@x.example",), "b-1@x.example")
 
 
 async def test_the_message_of_a_delivery_is_told_in_its_parts(tmp_path: Path) -> None:

@@ -483,9 +483,8 @@ class FakeMessages:
 
 
 SUPPORT = Mailbox("support", "support@example.com", "Support", "main")
-EVENT = EventRecord(
-    7, "delivery.sent", "support", NOW, {"answers": {"job_id": "job_0000000000001"}}
-)
+ANSWERS = {"job_id": "job_0000000000001", "delivery_id": "dlv_0000000000001"}
+EVENT = EventRecord(7, "delivery.sent", "support", NOW, {"answers": ANSWERS})
 
 
 @dataclass

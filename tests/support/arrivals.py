@@ -65,7 +65,6 @@ def in_mail(sender: str | None = ALICE, subject: str = "Re: Report", **more: Any
         automation=AutomationKind.HUMAN,
         evidence=(),
         report=None,
-        own_delivery=None,
         thread_index=None,
         forwarded_for=(),
         header_recipients=(),
@@ -90,7 +89,7 @@ def report_mail(*blocks: ReportedRecipient, original: str | None = None, **more:
         "mailer-daemon@relay.example",
         "Undelivered Mail Returned to Sender",
         automation=AutomationKind.REPORT,
-        report=Report(blocks, original, None),
+        report=Report(blocks, original),
         **more,
     )
 
@@ -137,7 +136,7 @@ class PostOffice:
         self, *recipients: str, state: DeliveryState = DeliveryState.SENT, **more: Any
     ) -> Accepted:
         """A job of which each delivery went out, or ended otherwise."""
-        relay_ids = more.pop("relay_message_id", None)
+        outcome = {name: more.pop(name) for name in ("relay_message_id", "reply") if name in more}
         done = await self.outbox.intake.accept(
             new_job(self.outbox.intake, *(recipients or (ALICE,)), **more)
         )
@@ -145,9 +144,7 @@ class PostOffice:
         for one in done.deliveries:
             await self.outbox.loop.start(start_of(one.number))
             await self.outbox.loop.mark(one.number, 1, NOON)
-            await self.outbox.loop.finish(
-                outcome_of(one.number, 1, state, relay_message_id=relay_ids)
-            )
+            await self.outbox.loop.finish(outcome_of(one.number, 1, state, **outcome))
         return done
 
     async def receive(

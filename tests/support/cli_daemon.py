@@ -58,7 +58,15 @@ HISTORY = [
     },
 ]
 REPLIED = {"reply_code": 550, "enhanced_status": "5.1.1", "reply_text": EVIL}
-DELIVERY = {**DELIVERIES[2], "job_id": "job_1", "mailbox_id": "support", **REPLIED}
+DELIVERY = {
+    **DELIVERIES[2],
+    "job_id": "job_1",
+    "mailbox_id": "support",
+    **REPLIED,
+    "settled_at": AT,
+    "subject": f"Hello {EVIL}",
+}
+WAYS_BACK = {"reply_to": ["r-1@reply.example.com"], "return_path": "b-1@reply.example.com"}
 EXPLAINED = {
     "delivery_id": "dlv_2",
     "state": "retry_scheduled",
@@ -159,6 +167,95 @@ REPLY = {
     "created_at": AT,
     "message": {"from": {"name": "", "address": "ann@example.com"}, "subject": f"Re: {EVIL}"},
 }
+NOTHING = {"characters": 0, "where": []}
+LETTER = {
+    **REPLY,
+    "log_id": "l",
+    "schema_version": 1,
+    "thread": {
+        "id": "thr_1",
+        "version": 2,
+        "matched_by": "reply_token",
+        "confidence": "certain",
+        "metadata": {},
+    },
+    "answers": {"job_id": "job_1", "delivery_id": "dlv_1", "from_recipient": False},
+    "message": {
+        "message_id": "<a@one.example>",
+        "from": {"name": f"Ann {EVIL}", "address": "ann@example.com"},
+        "to": [{"name": "", "address": "r-1@reply.example.com"}],
+        "cc": [],
+        "reply_to": [{"name": "", "address": "thief@elsewhere.example"}],
+        "subject": f"Re: {EVIL}",
+        "date": AT,
+        "text": f"Yes.\n{EVIL}\n> Which?\n",
+        "new_text": f"Yes.\n{EVIL}\n",
+        "new_text_confidence": "low",
+        "is_forward": False,
+        "removed": [{"from": 9, "to": 18, "why": "quote"}],
+        "attachments": [
+            {
+                "ref": "att_1",
+                "filename": "a\u202eb.pdf",
+                "content_type": "application/pdf",
+                "size_bytes": 7,
+            }
+        ],
+        "parse": "limited",
+        "defects": ["bare_newline"],
+    },
+    "authentication": {
+        "verdict": "pass",
+        "decided_by": "dkim",
+        "spf": {"result": "softfail", "domain": "example.com"},
+        "dkim": [{"result": "pass", "domain": "example.com", "aligned": True}],
+        "dmarc": {"result": "pass", "policy": "reject"},
+        "reply_token": {"status": "valid", "key_id": "k"},
+        "signals": {
+            "first_time_sender": True,
+            "reply_to_differs": {"from": "example.com", "reply_to": ["elsewhere.example"]},
+            "name_has_address": None,
+            "hidden_text": {"characters": 7, "where": ["display:none"]},
+            "unsigned_headers": ["subject"],
+            "invisible_characters": NOTHING,
+            "bidi_characters": NOTHING,
+        },
+    },
+    "automation": {"kind": "human", "evidence": []},
+    "delivery_report": None,
+}
+REPORT = {
+    **LETTER,
+    "id": "evt_3",
+    "type": "delivery.bounced",
+    "seq": 3,
+    "thread": {**LETTER["thread"], "held": True, "held_at": AT},  # type: ignore[dict-item]
+    "accepted": False,
+    "refused_by": "accept_new",
+    "names_thread_id": "thr_1",
+    "message": {
+        **LETTER["message"],  # type: ignore[dict-item]
+        "from": {"name": "", "address": "mailer-daemon@one.example"},
+        "subject": "Undelivered",
+    },
+    "automation": {"kind": "report", "evidence": ["multipart/report"]},
+    "delivery_report": {
+        "verified": True,
+        "suppressed": True,
+        "original_message_id": None,
+        "reporting_mta": "mx.one.example",
+        "recipient": "gone@one.example",
+        "class": "permanent",
+        "reason": "recipient.unknown",
+        "hard": True,
+        "action": "failed",
+        "status": "5.1.1",
+        "reply_code": 550,
+        "diagnostic": f"smtp; 550 {EVIL}",
+        "remote_mta": None,
+        "recipients": [],
+    },
+}
 STREAM = f"retry: 2000\n\nid: 2\ndata: {json.dumps(REPLY)}\n\n".encode()
 LEASE = {
     "id": "lse_1",
@@ -173,7 +270,7 @@ LEASE = {
     "expires_at": AT,
     "receive_count": 1,
     "more": False,
-    "events": [REPLY],
+    "events": [LETTER],
 }
 COMPLETED = {"id": "lse_1", "acked": ["evt_2"], "replies": [JOB], "repeated": False}
 THREAD = {
@@ -184,7 +281,7 @@ THREAD = {
     "metadata": {"run": "7"},
     "created_at": AT,
     "deliveries": [{**DELIVERY, "created_at": AT}],
-    "events": [REPLY],
+    "events": [LETTER, REPORT],
     "whole": True,
     "held": True,
     "held_at": AT,
@@ -267,7 +364,7 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
         "POST /v1/jobs/job_1/cancel",
         {"deliveries": [_cancelled(1, "too_late"), _cancelled(2, "cancelled")]},
     )
-    daemon.on("GET /v1/deliveries/dlv_3", {**DELIVERY, "history": HISTORY})
+    daemon.on("GET /v1/deliveries/dlv_3", {**DELIVERY, **WAYS_BACK, "history": HISTORY})
     daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
     daemon.on("GET /v1/deliveries/dlv_4", {**DOUBTED, "history": HISTORY[:2]})
     daemon.on("GET /v1/deliveries/dlv_4/explain", OUTLOOK)
@@ -283,7 +380,10 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
 
 
 def _teach_the_way_in(daemon: FakeDaemon) -> None:
-    daemon.on("GET /v1/events", page(EVENT))
+    daemon.on("GET /v1/events", page(EVENT, LETTER, REPORT))
+    for one in (EVENT, LETTER, REPORT):
+        daemon.on(f"GET /v1/events/{one['id']}", one)
+    daemon.on("GET /v1/events/evt_2/raw", Say(body=b"Subject: y\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("GET /v1/events/stream", Say(body=STREAM))
     daemon.on("POST /v1/leases", {"leases": [LEASE]})
     daemon.on("POST /v1/leases/lse_1/release", {"id": "lse_1"})

@@ -24,7 +24,9 @@ from postroom.ports.leasing import (
 from support.records import NOW
 
 
-MAIL = EventRecord(7, "reply.received", "support", NOW, {"message": {"subject": "Re: Hi"}})
+MAIL = EventRecord(
+    7, "reply.received", "support", NOW, {"automation": {"kind": "human", "evidence": []}}
+)
 THREAD = ThreadView(3, 2, "support", "conv_1", {"run": "r"})
 LEASE = Lease(
     number=1,

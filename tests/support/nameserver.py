@@ -13,6 +13,7 @@ import dns.rdatatype
 import dns.rrset
 
 from postroom.ports.resolving import Found, Kind, Lookup, Nothing
+from support.clock import breathe
 from support.zone import Zone
 
 
@@ -75,17 +76,31 @@ class NameServer(asyncio.DatagramProtocol):
 
 @asynccontextmanager
 async def name_server(zone: Zone) -> AsyncIterator[NameServer]:
-    loop = asyncio.get_running_loop()
-    server = NameServer(zone)
-    transport, _ = await loop.create_datagram_endpoint(lambda: server, local_addr=("127.0.0.1", 0))
-    server.port = transport.get_extra_info("sockname")[1]
-    tcp = await asyncio.start_server(server.serve_tcp, "127.0.0.1", server.port)
+    server, transport, tcp = await _listen(zone)
     try:
         yield server
     finally:
         transport.close()
         tcp.close()
         await tcp.wait_closed()
+        await breathe()  # a transport lets go of its socket a turn after it is closed
+
+
+async def _listen(zone: Zone) -> tuple[NameServer, asyncio.DatagramTransport, asyncio.Server]:
+    """A port for both: the kernel chooses one for UDP, and somebody else may have it for TCP."""
+    loop = asyncio.get_running_loop()
+    while True:
+        server = NameServer(zone)
+        transport, _ = await loop.create_datagram_endpoint(
+            lambda server=server: server, local_addr=("127.0.0.1", 0)
+        )
+        server.port = transport.get_extra_info("sockname")[1]
+        try:
+            tcp = await asyncio.start_server(server.serve_tcp, "127.0.0.1", server.port)
+        except OSError:
+            transport.close()
+            continue
+        return server, transport, tcp
 
 
 def _name(query: dns.message.Message) -> str:

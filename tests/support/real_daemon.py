@@ -63,7 +63,7 @@ class RealDaemon:
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = Client(str(self.folder / "api.sock"), retry_s=15)
+        self.client = Client(str(self.folder / "api.sock"), retry_s=30)
 
     @property
     def config(self) -> Path:

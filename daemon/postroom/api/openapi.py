@@ -73,7 +73,7 @@ def _document(version: str, paths: Schema, components: Schema) -> Schema:
         "info": {
             "title": "Postroom",
             "version": version,
-            "summary": "A durable outbox on a Unix socket.",
+            "summary": "Durable mail, out and in, on a Unix socket.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/", "description": "The Unix socket, as curl --unix-socket sees it"}],

@@ -130,8 +130,12 @@ def render_delivery(record: DeliveryRecord, *, with_history: bool = False) -> sh
         relay_message_id=record.relay_message_id,
         feedback=record.feedback,
         settled_by=record.settled_by,
+        settled_at=render_instant(record.settled_at),
         has_attachments=record.has_attachments,
         created_at=format_instant(record.created_at),
+        subject=record.subject,
+        reply_to=list(record.reply_to) if with_history else UNSET,
+        return_path=record.return_path if with_history else UNSET,
         history=[_history(row) for row in record.history] if with_history else UNSET,
     )
 

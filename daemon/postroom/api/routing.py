@@ -41,9 +41,9 @@ class Call(Generic[Q, B]):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A JSON answer."""
+    """A JSON answer; an event is what its type brings."""
 
-    value: Struct
+    value: Struct | dict[str, object]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
-from postroom.api.requests import AttachmentRef, DeliveryId, EventId, JobId, Moment, ThreadId
+from postroom.api.answered import Answered
+from postroom.api.requests import AttachmentRef, DeliveryId, JobId, Moment, ThreadId
 from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.job import Copies
 from postroom.core.reason import ReasonCode
@@ -12,10 +13,6 @@ from postroom.core.reply import Stage
 from postroom.core.status import JobStatus
 from postroom.ports.desk import CancelAnswer
 from postroom.ports.loop import CheckVerdict, GateVerdict
-
-
-class Answered(Struct, frozen=True, kw_only=True):
-    """An answer that says nothing."""
 
 
 class Fault(Answered, frozen=True):
@@ -61,7 +58,7 @@ class DeliveryBrief(Answered, frozen=True):
 class Job(Answered, frozen=True):
     """A job. `thread_id` and `message_id` are null where the deliveries differ; `expired`: only its tombstone is left.
 
-    `reply_to_ignored`: the answer goes to From, for the Reply-To of the event names another organisation.
+    `reply_to_ignored`: the answer goes to From, for the Reply-To of the event names another organisation, which nobody vouches for.
     """
 
     id: JobId
@@ -135,7 +132,11 @@ class History(Answered, frozen=True):
 
 
 class Delivery(Answered, frozen=True):
-    """A delivery as it stands; `history` only where it was asked for by id."""
+    """A delivery as it stands. `history`, `reply_to` and `return_path` only where it was asked for by id.
+
+    `reply_to`: where its answers go; empty = to the mailbox's address. `return_path`: where reports about it go; null =
+    to the mailbox's address. `subject` is null where the job gave none, as answers need not.
+    """
 
     id: DeliveryId
     job_id: JobId
@@ -165,8 +166,12 @@ class Delivery(Answered, frozen=True):
     relay_message_id: str | None
     feedback: Feedback
     settled_by: str | None
+    settled_at: Moment | None
     has_attachments: bool
     created_at: Moment
+    subject: str | None
+    reply_to: list[str] | UnsetType = UNSET
+    return_path: str | UnsetType | None = UNSET
     history: list[History] | UnsetType = UNSET
 
 
@@ -243,34 +248,6 @@ class Staged(Answered, frozen=True):
     sha256: str
     content_type: str
     filename: str
-
-
-class Event(Answered, frozen=True):
-    """One fact in the log; further members belong to its type."""
-
-    id: EventId
-    type: str
-    seq: int
-    log_id: str
-    schema_version: int
-    mailbox_id: str
-    created_at: Moment
-
-
-class EventPage(Answered, frozen=True):
-    """The same as it is written: an event's further members as its type brings them."""
-
-    items: list[dict[str, object]]
-    next_cursor: str | None
-    log_id: str
-
-
-class EventList(Answered, frozen=True):
-    """Events in the order of seq; `next_cursor` is the next `after`, null at the end of the log."""
-
-    items: list[Event]
-    next_cursor: str | None
-    log_id: str
 
 
 class CheckLine(Answered, frozen=True):

@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from postroom.api.answered import Answered
 from postroom.api.requests import Moment
-from postroom.api.shapes import Answered
 from postroom.core.delivery import DeliveryState
 
 

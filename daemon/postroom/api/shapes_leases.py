@@ -2,8 +2,10 @@
 
 from msgspec import UNSET, UnsetType
 
+from postroom.api.answered import Answered
 from postroom.api.requests import EventId, LeaseId, Moment, ThreadId
-from postroom.api.shapes import Answered, Delivery, Event, Job
+from postroom.api.shapes import Delivery, Job
+from postroom.api.shapes_events import Event
 from postroom.core.velocity import HoldScope
 
 

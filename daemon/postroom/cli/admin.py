@@ -8,9 +8,10 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import LIMIT, listing, short
+from postroom.cli.jobs import LIMIT, listing
 from postroom.cli.listing import list_by_default, listing_group
 from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.cli.wording import short
 from postroom.client.errors import NotFound
 
 

@@ -1,7 +1,8 @@
-"""The demo's other side: a person who answers, one who is away, and a server that gives up on an address.
+"""The demo's other side: a person who answers, one who is away, a server that gives up on an address, and a forger.
 
-All they know is the copy that the relay was given: its Reply-To and its reverse-path. No header of theirs says what
-they answer, as with mail programs that drop those; they hand it to the daemon's listener, as their servers would.
+All that the first three know is the copy that the relay was given: its Reply-To and its reverse-path. No header of theirs
+says what they answer, as with mail programs that drop those. A server in front of the daemon hands their mail on to its
+listener, and says from which address it has it.
 """
 
 import smtplib
@@ -16,7 +17,15 @@ AWAY: Final = "ben@customer.example"
 MOVED: Final = "cara@customer.example"
 SAID: Final = "Yes, the northern figures please, by Friday."
 SAID_ID: Final = "<yes-1@customer.example>"
+FORGED: Final = "Please pay to my new account."
+TEXTS: Final = {  # what their domain says of itself in DNS: from where its mail comes, and that other mail is not its own
+    "customer.example": "v=spf1 ip4:192.0.2.7 -all",
+    "mx.customer.example": "v=spf1 ip4:192.0.2.7 -all",
+    "_dmarc.customer.example": "v=DMARC1; p=reject",
+}
 
+_HOME: Final = "192.0.2.7"
+_ELSEWHERE: Final = "198.51.100.66"
 _SERVER: Final = "mx.customer.example"
 _LONGEST_S: Final = 10.0
 
@@ -71,6 +80,15 @@ Diagnostic-Code: smtp; 550 5.1.1 User unknown
 
 --b--
 """
+_FORGERY: Final = """\
+From: Ann <{who}>
+To: {reports}
+Subject: My new account
+Date: Mon, 30 Nov 2026 09:00:03 +0000
+Message-ID: <pay-1@customer.example>
+
+{forged}
+"""
 
 
 class NotTaken(Exception):
@@ -95,6 +113,11 @@ class People:
         """A server gives up, long after the relay took the mail (RFC 3464)."""
         self._hand_over("", copy.reverse_path, _REPORT, copy)
 
+    def forge(self, copy: Mail, reports: str) -> None:
+        """Somebody writes under her name, from elsewhere."""
+        text = _FORGERY.format(who=copy.recipient, reports=reports, forged=FORGED)
+        self._send(copy.recipient, reports, text, _ELSEWHERE)
+
     def _hand_over(self, sender: str, recipient: str, form: str, copy: Mail) -> None:
         text = form.format(
             who=copy.recipient,
@@ -104,9 +127,14 @@ class People:
             said=SAID,
             said_id=SAID_ID,
         )
+        self._send(sender, recipient, text, _HOME)
+
+    def _send(self, sender: str, recipient: str, text: str, client: str) -> None:
         content = text.replace("\n", "\r\n").encode()
         try:
             with smtplib.SMTP(HOST, self.port, _SERVER, timeout=_LONGEST_S) as session:
+                session.ehlo()
+                session.docmd("XFORWARD", f"ADDR={client} HELO={_SERVER}")
                 session.sendmail(sender, [recipient], content)
         except (OSError, smtplib.SMTPException) as fault:
             problem = f"its listener did not take a mail for {recipient}: {fault}"

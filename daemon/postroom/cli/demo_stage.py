@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 from postroom.cli.demo_names import Names
-from postroom.cli.demo_people import NotTaken, People
+from postroom.cli.demo_people import TEXTS, NotTaken, People
 from postroom.cli.demo_relay import HOST, Relay
 from postroom.client import Client
 from postroom.client.errors import PostroomError
@@ -22,6 +22,7 @@ from postroom.client.host import Host
 
 
 MAILBOX: Final = "reports"
+REPORTS: Final = "reports@example.com"
 FIRST_WAIT_S: Final = 1  # the default is 60: nobody watches a demo for minutes
 
 _START_S: Final = 15.0
@@ -44,15 +45,15 @@ hostname = "postroom.example.com"
 listen = ["{host}:{mail_port}"]
 domains = ["reply.example.com"]
 resolvers = ["{host}:{names_port}"]
+trusted_relays = ["{host}"]
 [[mailbox]]
 id = "{mailbox}"
-address = "Reports <reports@example.com>"
+address = "Reports <{reports}>"
 relay = "demo"
 attachment_roots = ["{folder}/files"]
 retry = {{ first_s = {first_s} }}
 reply_address = "r-{{token}}@reply.example.com"
 return_path = "b-{{token}}@reply.example.com"
-accept_new = "all"
 """
 
 
@@ -94,7 +95,7 @@ def set_up(host: Host) -> Iterator[Stage]:
         relay = Relay()
         clean.callback(relay.stop)
         relay.start()
-        names = Names()
+        names = Names(TEXTS)
         names.start()
         clean.callback(names.stop)
         config = folder / "postroom.toml"
@@ -143,6 +144,7 @@ def _settings(folder: Path, port: int, mail_port: int, names_port: int) -> str:
         mail_port=mail_port,
         names_port=names_port,
         mailbox=MAILBOX,
+        reports=REPORTS,
         first_s=FIRST_WAIT_S,
     )
 

@@ -1,11 +1,11 @@
-"""The demo's second part: three people are asked, and what comes back is leased and answered by agents."""
+"""The demo's second part: three people are asked, and what comes back is judged, leased and answered by agents."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.cli.demo_people import AWAY, MOVED, PERSON, SAID, SAID_ID
+from postroom.cli.demo_people import AWAY, FORGED, MOVED, PERSON, SAID, SAID_ID
 from postroom.cli.demo_relay import Mail
-from postroom.cli.demo_stage import MAILBOX, Stage
+from postroom.cli.demo_stage import MAILBOX, REPORTS, Stage
 from postroom.cli.demo_watch import Promise, Watch
 from postroom.cli.paper import Json, dig, plain
 from postroom.client.errors import Conflict
@@ -19,6 +19,8 @@ _PLAY_S: Final = 9.0  # it takes some 3 s; the rest is for slow machines
 _POLL_S: Final = 0.05
 _SHORT_S: Final = 1.0  # the shortest lease there is: the demo waits for its end
 _QUOTED: Final = 60
+_MAIL: Final = ("reply.received", "auto_reply.received", "message.received")
+_TRUE: Final = [("human", "pass"), ("auto_reply", "pass"), ("human", "fail")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,7 @@ class Talk:
 def converse(stage: Stage, watch: Watch) -> list[Promise]:
     """Play it."""
     until_s = stage.host.monotonic_s() + _PLAY_S
-    kinds = ("reply.received", "message.received")
-    stage.client.make_consumer(_AGENTS, kinds, start="now")
+    stage.client.make_consumer(_AGENTS, ("reply.received",), start="now")
     seen = [one["seq"] for one in stage.client.every(stage.client.events)]
     asked = _ask(stage, watch, until_s)
     copies = {mail.recipient: mail for mail in stage.relay.mails if mail.subject == _QUESTION}
@@ -48,6 +49,7 @@ def converse(stage: Stage, watch: Watch) -> list[Promise]:
     stage.people.answer(copies[PERSON])
     stage.people.be_away(copies[AWAY])
     stage.people.bounce(copies[MOVED])
+    stage.people.forge(copies[PERSON], REPORTS)
     came = _events(stage, watch, max(seen, default=0), until_s)
     talk = _agents(stage, watch, asked, came, until_s)
     return promises(talk)
@@ -69,8 +71,8 @@ def promises(talk: Talk) -> list[Promise]:
             str(dig(reply, "message", "new_text")).strip() == SAID,
         ),
         Promise(
-            "an out-of-office is known as one, and wakes no agent",
-            "auto_reply.received" in by_type and leased == [[reply.get("id")]] * 2,
+            "an out-of-office and a forged mail are known as such, and wake no agent",
+            _judged(by_type) == _TRUE and leased == [[reply.get("id")]] * 2,
         ),
         Promise(
             "a late bounce is a fact on its delivery, which stays sent",
@@ -106,9 +108,9 @@ def _ask(stage: Stage, watch: Watch, until_s: float) -> Json:
 
 def _events(stage: Stage, watch: Watch, after: int, until_s: float) -> list[Json]:
     """What comes back, shown as it comes."""
-    watch.say("One answers, one is out of office, and one address bounces after all:")
+    watch.say("One answers, one is away, one address bounces, and somebody writes in Ann's name:")
     came: list[Json] = []
-    while len(came) < len((PERSON, AWAY, MOVED)) and stage.host.monotonic_s() < until_s:
+    while len(came) < len((PERSON, AWAY, MOVED, FORGED)) and stage.host.monotonic_s() < until_s:
         stage.check_daemon()
         for event in stage.client.events(after)["items"]:
             after = event["seq"]
@@ -179,8 +181,24 @@ def _words(event: Json) -> str:
     said = plain(dig(event, "delivery_report", "diagnostic") or f'"{text[:_QUOTED]}"')
     sender = dig(event, "message", "from", "address")
     who = plain(dig(event, "delivery_report", "recipient") or sender)
-    how = plain(dig(event, "thread", "matched_by"))
-    return f"{plain(event['type']):<20} {who}: {said} ({how})"
+    return f"{plain(event['type']):<20} {who}: {said} ({_how(event)})"
+
+
+def _how(event: Json) -> str:
+    """By what it was found; of a person's mail, whether the domain vouches for it too; or what refuses it."""
+    verdict = plain(dig(event, "authentication", "verdict"))
+    if event.get("refused_by"):
+        return f"refused: {verdict}"
+    found = plain(dig(event, "thread", "matched_by"))
+    return f"{found}, {verdict}" if dig(event, "automation", "kind") == "human" else found
+
+
+def _judged(by_type: dict[str, Json]) -> list[tuple[object, object]]:
+    """What each mail was taken for, and whether its domain vouches for it; a report is its own fact."""
+    found = (by_type.get(name, {}) for name in _MAIL)
+    return [
+        (dig(one, "automation", "kind"), dig(one, "authentication", "verdict")) for one in found
+    ]
 
 
 def _lease(leases: list[Json]) -> str:

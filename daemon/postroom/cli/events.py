@@ -9,33 +9,25 @@ import click
 from postroom.cli.desk import HAND_OVER_S, Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.inputs import OR_STDIN, read_text
-from postroom.cli.jobs import LIMIT, listing, said, short
+from postroom.cli.jobs import LIMIT, listing
+from postroom.cli.kinds import refuse_other
+from postroom.cli.letters import delivery, reason, verdict, what, who
 from postroom.cli.listing import list_by_default, listing_group
-from postroom.cli.paper import Column, Json, column, data, dig, emit, facts, plain, table, talk
+from postroom.cli.paper import Column, Json, column, data, emit, facts, plain, table, talk
+from postroom.cli.wording import short
 
 
-def _who(event: Json) -> object:
-    return dig(event, "delivery", "recipient") or dig(event, "message", "from", "address")
-
-
-def _what(event: Json) -> str:
-    reply = said(*(dig(event, "delivery", "reply", name) for name in _REPLY))
-    refused = event.get("refused_by")
-    mark = f"[refused: {plain(refused)}] " if refused else ""
-    return reply or mark + plain(dig(event, "message", "subject"))
-
-
-_REPLY: Final = ("code", "enhanced_status", "text")
 _EVENTS: Final = (
     column("SEQ", "seq"),
     Column("AT", lambda row: short(row["created_at"])),
     column("TYPE", "type"),
     column("MAILBOX", "mailbox_id"),
     column("ID", "id"),
-    column("DELIVERY", "delivery", "id"),
-    Column("WHO", _who),
-    column("REASON", "delivery", "reason_code"),
-    Column("WHAT", _what),
+    Column("DELIVERY", delivery),
+    Column("WHO", who),
+    Column("VERDICT", verdict),
+    Column("REASON", reason),
+    Column("WHAT", what),
 )
 
 CONSUMER: Final = click.option(
@@ -83,8 +75,7 @@ def tail(desk: Desk, after: str | None, count: int | None) -> int:
         if desk.is_json:
             data(json.dumps(event))
         else:
-            cells = (event["seq"], short(event["created_at"]), event["type"], event["mailbox_id"])
-            data("  ".join(filter(None, map(plain, (*cells, _who(event), _what(event))))))
+            data("  ".join(filter(None, (plain(one.cell(event)) for one in _EVENTS))))
         if number == count:
             break
     return Exit.OK
@@ -124,7 +115,9 @@ def lease(
         emit({"leases": found})
     for one in () if desk.is_json else found:
         _show(one)
-    if not found:
+    if found:
+        talk("What an event says: postroom show EVENT.")
+    else:
         talk("Nothing waits.")
     return Exit.OK if found else Exit.TRY_LATER
 
@@ -194,6 +187,7 @@ def retry(desk: Desk, event_id: str, consumer: str) -> int:
 @at_desk()
 def thread(desk: Desk, thread_id: str, limit: int, *, resume: bool) -> int:
     """Show a conversation: what was sent, what came, in order."""
+    refuse_other(thread_id, "thr_")
     client = desk.client
     found = client.resume_thread(thread_id) if resume else client.thread(thread_id, limit=limit)
     if desk.is_json:
@@ -224,29 +218,29 @@ _STORY: Final = (
     column("WHAT", "what"),
     column("ID", "id"),
     column("WHO", "who"),
+    column("VERDICT", "verdict"),
     column("HOW", "how"),
 )
 
 
-def _sent(delivery: Json) -> Json:
-    who, how = delivery["recipient"], delivery["state"]
+def _sent(one: Json) -> Json:
     return {
-        "at": delivery["created_at"],
+        "at": one["created_at"],
         "what": "delivery",
-        "id": delivery["id"],
-        "who": who,
-        "how": how,
+        "id": one["id"],
+        "who": one["recipient"],
+        "how": one["state"],
     }
 
 
 def _came(event: Json) -> Json:
-    who, how = _who(event), _what(event)
     return {
         "at": event["created_at"],
         "what": event["type"],
         "id": event["id"],
-        "who": who,
-        "how": how,
+        "who": who(event),
+        "verdict": verdict(event),
+        "how": what(event),
     }
 
 

@@ -6,9 +6,11 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import deliveries_table, short
+from postroom.cli.jobs import deliveries_table
+from postroom.cli.kinds import refuse_other
 from postroom.cli.meanings import tell_reasons, waiting_at
 from postroom.cli.paper import Column, Json, column, data, dig, emit, paint, plain, table, talk
+from postroom.cli.wording import short
 from postroom.client import UNSETTLED
 
 
@@ -29,6 +31,7 @@ def explain(desk: Desk, name: str) -> int:
 
     Of a job, the gates are shown once for all deliveries that wait at the same one.
     """
+    refuse_other(name, "job_", "dlv_")
     is_delivery = name.startswith("dlv_")
     deliveries = [] if is_delivery else desk.client.job(name)["deliveries"]
     waiting = [one["id"] for one in deliveries if one["state"] in {*UNSETTLED, "uncertain"}]

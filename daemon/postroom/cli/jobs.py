@@ -1,7 +1,6 @@
 """Looking at jobs and deliveries: jobs, show, dead-letters."""
 
 import itertools
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -11,6 +10,8 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.kinds import refuse_other
+from postroom.cli.letters import show_event, what, who
 from postroom.cli.meanings import meaning_of, tell_reasons
 from postroom.cli.paper import (
     Column,
@@ -24,11 +25,10 @@ from postroom.cli.paper import (
     table,
     talk,
 )
+from postroom.cli.wording import said, short
 from postroom.client import UNSETTLED
 from postroom.core.status import JobStatus
 
-
-_INSTANT: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z", re.ASCII)
 
 LIMIT = click.option(
     "--limit",
@@ -40,27 +40,14 @@ LIMIT = click.option(
 )
 
 
-def short(instant: object) -> object:
-    """An instant without its fraction of a second; anything else as it is."""
-    found = _INSTANT.fullmatch(plain(instant))
-    return f"{found[1]}Z" if found else instant
-
-
 def feedback(row: Json) -> str:
     """What was heard of a delivery after it was sent; empty while that is nothing."""
     return "" if (found := plain(row.get("feedback"))) == "none" else found
 
 
 def reply(row: Json) -> str:
-    """What the relay said: code, enhanced status (once, the text may begin with it) and text."""
+    """What the relay said."""
     return said(row.get("reply_code"), row.get("enhanced_status"), row.get("reply_text"))
-
-
-def said(code: object, enhanced: object, text: object) -> str:
-    """The parts of an SMTP reply as one harmless line."""
-    status, words = plain(enhanced), plain(text)
-    parts = (plain(code), "" if words.startswith(status) else status, words)
-    return " ".join(part for part in parts if part)
 
 
 _DELIVERIES: Final = (
@@ -154,17 +141,21 @@ def jobs(desk: Desk, /, limit: int, **filters: Any) -> int:
 
 
 @click.command()
-@click.argument("name", metavar="JOB|DELIVERY")
-@click.option("--raw", is_flag=True, help="The message itself, as it was or will be sent.")
+@click.argument("name", metavar="JOB|DELIVERY|EVENT")
+@click.option("--raw", is_flag=True, help="The message itself, as it was sent or came in.")
 @at_desk()
 def show(desk: Desk, name: str, *, raw: bool) -> int:
-    """Show all that is known about a job or a delivery."""
+    """Show all that is known about a job, a delivery or an event."""
+    refuse_other(name, "job_", "dlv_", "evt_")
     if raw:
         return _show_raw(desk, name)
-    is_delivery = name.startswith("dlv_")
-    found = desk.client.delivery(name) if is_delivery else desk.client.job(name)
+    is_delivery, is_event = name.startswith("dlv_"), name.startswith("evt_")
+    read = desk.client.event if is_event else desk.client.job
+    found = desk.client.delivery(name) if is_delivery else read(name)
     if desk.is_json:
         emit(found)
+    elif is_event:
+        show_event(found)
     elif is_delivery:
         facts({**_with_meaning(found), **_outlook(desk, found)})
         data("")
@@ -194,7 +185,8 @@ def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
         emit({"items": found, "events": lost})
         return Exit.FOUND if found or lost else Exit.OK
     if found:
-        deliveries_table(found)
+        table(found, _DEAD)
+        tell_reasons(found)
         talk(
             "Send again: postroom retry ID. Settle a doubt: postroom resolve ID --as sent|resend|failed."
         )
@@ -206,10 +198,17 @@ def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
     return Exit.FOUND if found or lost else Exit.OK
 
 
+_DEAD: Final = (
+    Column("ENDED", lambda row: short(row.get("settled_at"))),
+    *_DELIVERIES,
+    column("SUBJECT", "subject"),
+)
 _LOST: Final = (
     column("EVENT", "event", "id"),
     column("TYPE", "event", "type"),
     column("MAILBOX", "event", "mailbox_id"),
+    Column("WHO", lambda row: who(row["event"])),
+    Column("WHAT", lambda row: what(row["event"])),
     Column("DEAD FOR", lambda row: [one["consumer"] for one in row["dead_for"]]),
     Column("SINCE", lambda row: short(row["dead_for"][0]["dead_at"])),
 )
@@ -240,13 +239,14 @@ def _item(item: object) -> object:
 
 
 def _show_raw(desk: Desk, name: str) -> int:
-    if not name.startswith("dlv_"):
+    if name.startswith("job_"):
         deliveries = desk.client.job(name)["deliveries"]
         if len(deliveries) != 1:
             problem = "This job has several deliveries: give the id of one of them."
             raise click.UsageError(problem)
         name = deliveries[0]["id"]
-    raw = desk.client.raw(name)
+    is_event = name.startswith("evt_")
+    raw = desk.client.event_raw(name) if is_event else desk.client.raw(name)
     if sys.stdout.isatty():
         data(plain_text(raw.decode("utf-8", "surrogateescape")))
     else:

@@ -8,7 +8,7 @@ from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
-from postroom.cli.jobs import deliveries_table, outcome, short
+from postroom.cli.jobs import deliveries_table, outcome
 from postroom.cli.paper import (
     Json,
     column,
@@ -20,6 +20,7 @@ from postroom.cli.paper import (
     plain,
     table,
 )
+from postroom.cli.wording import short
 
 
 _DEPTHS: Final = (

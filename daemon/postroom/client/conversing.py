@@ -112,6 +112,10 @@ class Conversing(Calling):
         """Free a conversation that a loop holds, and whatever else holds deliveries in it; the conversation as it stands."""
         return self._post(f"/v1/threads/{part(thread_id)}/resume", {})
 
+    def event(self, event_id: str) -> Json:
+        """One event of the log."""
+        return self._get(f"/v1/events/{part(event_id)}")
+
     def event_raw(self, event_id: str) -> bytes:
         """The received message behind an event, to the byte."""
         return self._wire.call(Call("GET", f"/v1/events/{part(event_id)}/raw")).body

@@ -6,35 +6,59 @@ its enhanced status (RFC 3463), its reply code, and at what point of the dialogu
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+from postroom.core.bouncefamilies import (
+    POLICIES,
+    RATES,
+    RECIPIENTS,
+    REFUSALS,
+    SERVERS,
+    US,
+    apart,
+    find_family,
+    without_us,
+)
 from postroom.core.bouncereason import (
     PASSING_REASONS,
     BounceClass,
     BounceReason,
     Sense,
 )
-from postroom.core.bouncewords import LAST, PHRASES, Phrases
-from postroom.core.reason import ReasonCode
-from postroom.core.replytable import STATUS, STATUS_BY_CLASS, WORDS
+from postroom.core.bouncestatus import RELAYS, reason_of_status
+from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS, Phrases
+from postroom.core.replytable import WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of one recipient: `action` in lower case, status and code, the server's own words, and those around."""
+    """What is known of one recipient: `action` in lower case, status and code, the server's own words, and those around.
+
+    `recipient` is taken for a noun where a server names it in place of one ("… is unknown here").
+    """
 
     action: str | None
     status: str | None
     code: int | None
     diagnostic: str
     around: str = ""
+    recipient: str | None = None
 
 
 _C = BounceClass
 _R = BounceReason
 
 WORDS_MOST: Final = 4096
+_CLOSING: Final = 421
 _BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
+_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,10}")
+# What says nothing of the mail that came back: qmail's own words, and what a scanner adds to every mail.
+_NOISE: Final = re.compile(
+    r"giving up on|(?:remote )?host (?:\S{1,120} )?said:|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
+    r" (?:by|with|for|con|par|mit|por|da|auf) [^\n]{0,60}(?:anti-?virus|viruses|viren|nod32)"
+    r"|informaci[oó]n de nod32[^\n_]{0,80}"
+)
 _NUMBERS: Final = re.compile(
     r"(?<![\w.])[245]\d\d[ -](?:#?[245]\.\d{1,3}\.\d{1,3})?|(?<![\d.])#?[245]\.\d{1,3}\.\d{1,3}(?![\d.])"
 )
@@ -57,6 +81,8 @@ _AT_DATA: Final = (
     "our final data",
     "smtp command data",
     "transfer-mode",
+    "(state 17)",  # Gmail numbers the states of its dialogue
+    "(state 18)",
 )
 _AT_RCPT: Final = (
     "reply to rcpt",
@@ -69,12 +95,13 @@ _AT_RCPT: Final = (
     "smtp:rcpt",
     "does not like recipient",
     "rcpt to response",
+    "(state 13)",
+    "(state 14)",
 )
 _PIPELINED: Final = (
     "while talking to"  # sendmail names the last command sent, not the one that was answered
 )
 
-# What some say of accounts that are there, too, where they show no server's answer.
 # Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
 _SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
 _SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
@@ -84,67 +111,17 @@ MADE_BY: Final = "report made by"  # what stands before the name of the reportin
 _RULES: Final = (
     f"{MADE_BY} inbound-smtp."  # Amazon SES: a rule of the owner answers, not the mailbox
 )
+# What some say of accounts that are there, too, where they show no server's answer.
 _HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
 # What an answer at once, to nothing but our name, does not really say.
 _NO_REASONS: Final = frozenset({None, _R.DOMAIN_TROUBLE, _R.MESSAGE_REFUSED})
 _NO_HOST: Final = re.compile(r"(?:^| )[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6} does not exist")
+# RFC 5321's own words for 550, which many say first whatever they mean: what follows decides.
+_WHATEVER: Final = "requested action not taken: mailbox unavailable"
 _FILTERED: Final = (
     "550 : user unknown"  # a large Japanese provider's filter says so of addresses that are there
 )
 
-_STATUS: Final[dict[str, BounceReason]] = {
-    "1.0": _R.RECIPIENT_UNKNOWN,
-    "1.4": _R.RECIPIENT_UNKNOWN,
-    "2.0": _R.RECIPIENT_REFUSED,
-    "1.6": _R.RECIPIENT_MOVED,
-    "3.2": _R.DOMAIN_NO_MAIL,
-    "3.3": _R.DOMAIN_TROUBLE,
-    "3.5": _R.DOMAIN_TROUBLE,
-    "4.0": _R.DOMAIN_TROUBLE,
-    "4.1": _R.DOMAIN_TROUBLE,
-    "4.2": _R.DOMAIN_TROUBLE,
-    "4.3": _R.DOMAIN_TROUBLE,
-    "4.6": _R.DOMAIN_TROUBLE,
-    "4.7": _R.DOMAIN_TROUBLE,
-    "5.1": _R.DOMAIN_TROUBLE,
-    "5.2": _R.DOMAIN_TROUBLE,
-    "5.4": _R.DOMAIN_TROUBLE,
-    "7.0": _R.MESSAGE_REFUSED,
-    "7.1": _R.MESSAGE_REFUSED,
-    "7.6": _R.MESSAGE_REFUSED,
-    "7.7": _R.MESSAGE_REFUSED,
-    "7.13": _R.RECIPIENT_DISABLED,
-}
-_PUT_OFF: Final = frozenset({"2.0", "7.0", "7.1"})  # with 4: come again
-_RELAYS: Final[dict[ReasonCode, BounceReason]] = {
-    ReasonCode.RECIPIENT_UNKNOWN: _R.RECIPIENT_UNKNOWN,
-    ReasonCode.RECIPIENT_BAD_ADDRESS: _R.RECIPIENT_UNKNOWN,
-    ReasonCode.RECIPIENT_DISABLED: _R.RECIPIENT_DISABLED,
-    ReasonCode.RECIPIENT_MOVED: _R.RECIPIENT_MOVED,
-    ReasonCode.RECIPIENT_MAILBOX_FULL: _R.RECIPIENT_MAILBOX_FULL,
-    ReasonCode.RECIPIENT_REFUSED: _R.RECIPIENT_REFUSED,
-    ReasonCode.RECIPIENT_DEFERRED: _R.DOMAIN_TROUBLE,
-    ReasonCode.DOMAIN_UNKNOWN: _R.DOMAIN_UNKNOWN,
-    ReasonCode.DOMAIN_NO_MAIL: _R.DOMAIN_NO_MAIL,
-    ReasonCode.DOMAIN_DEFERRED: _R.SENDER_REFUSED,
-    ReasonCode.DOMAIN_QUOTA: _R.RATE_LIMITED,
-    ReasonCode.GREYLISTED: _R.DOMAIN_TROUBLE,
-    ReasonCode.MESSAGE_TOO_BIG: _R.MESSAGE_TOO_BIG,
-    ReasonCode.MESSAGE_REFUSED: _R.MESSAGE_MALFORMED,
-    ReasonCode.MESSAGE_SPAM: _R.MESSAGE_SPAM,
-    ReasonCode.MESSAGE_MALFORMED: _R.MESSAGE_MALFORMED,
-    ReasonCode.SMTPUTF8_UNSUPPORTED: _R.MESSAGE_MALFORMED,
-    ReasonCode.SENDER_REFUSED: _R.SENDER_REFUSED,
-    ReasonCode.SENDER_UNAUTHENTICATED: _R.SENDER_UNAUTHENTICATED,
-    ReasonCode.QUOTA_DAILY: _R.RATE_LIMITED,
-    ReasonCode.RATE_LIMITED: _R.RATE_LIMITED,
-    ReasonCode.AUTH_FAILED: _R.MESSAGE_REFUSED,
-    ReasonCode.RELAYING_DENIED: _R.RELAYING_DENIED,
-    ReasonCode.IP_BLOCKED: _R.SENDER_REFUSED,
-    ReasonCode.RELAY_BUSY: _R.RATE_LIMITED,
-    ReasonCode.RELAY_STORAGE_FULL: _R.DOMAIN_TROUBLE,
-    ReasonCode.RELAY_DEFERRED: _R.DOMAIN_TROUBLE,
-}
 _CLASSES: Final[dict[str, BounceClass]] = {
     "delayed": _C.DELAYED,
     "delivered": _C.NONE,
@@ -180,27 +157,51 @@ def make_sense(said: Said) -> Sense:
     return Sense(_C.TEMPORARY if is_passing else _C.PERMANENT, reason)
 
 
-def plain_words(text: str) -> str:
-    """The text as it is looked at: lower case, one blank between words, without addresses and codes."""
-    lines = _BRACKETED.sub(" ", text[:WORDS_MOST].lower())
-    # An address goes, the dots that sendmail puts behind it stay.
-    kept = (
-        word if "@" not in word else "..." if word.endswith("...") else "" for word in lines.split()
-    )
-    words = " ".join(kept)
+def plain_words(text: str, recipient: str | None = None) -> str:
+    """The text as it is looked at: lower case, one blank between words, without codes; addresses go, `recipient` is @."""
+    bounded = text[:WORDS_MOST].lower()
+    if recipient and "@" in recipient:
+        key = recipient.lower()
+        bounded = bounded.replace(f"<{key}>", " @ ").replace(key, " @ ")
+    words = _ADDRESS.sub(" ", _BRACKETED.sub(" ", _NOISE.sub(" ", bounded)))
     return " ".join(_NUMBERS.sub(" ", words).split())
 
 
+@lru_cache(maxsize=32)  # a report can say the same of a hundred recipients
 def find_reason(words: str) -> BounceReason | None:
     """What these words, made plain, say; None where they say nothing that is known."""
+    bare = _without_recipient(words)
+    if _WHATEVER not in bare:
+        return _find_reason(bare, apart(words))
+    telling = " ".join(bare.replace(_WHATEVER, " ").split())
+    return _find_reason(telling, apart(telling)) or _R.RECIPIENT_UNKNOWN
+
+
+def _without_recipient(words: str) -> str:
+    return " ".join(word for word in words.split() if word != "@")
+
+
+def _find_reason(words: str, said: str) -> BounceReason | None:
     if _NO_HOST.search(words):
         return _R.DOMAIN_UNKNOWN
-    found = _find(PHRASES, words)
-    if found is not None:
-        return found
+    return (
+        _find(OURS, words)
+        or find_family(RATES, said)
+        or _find(THEIRS, words)
+        or find_family(US, said)
+        or _find(NOBODY, without_us(words))
+        or find_family(RECIPIENTS, without_us(said))
+        or _find(PEER, words)
+        or _as_relays_say(without_us(words))
+        or find_family(SERVERS, said)
+        or find_family(POLICIES, said)
+    )
+
+
+def _as_relays_say(words: str) -> BounceReason | None:
     for known in WORDS:
         if all(needle in words for needle in known.needles):
-            return _RELAYS.get(known.reading.reason)
+            return RELAYS.get(known.reading.reason)
     return None
 
 
@@ -215,32 +216,28 @@ def _find(rows: tuple[Phrases, ...], words: str) -> BounceReason | None:
 def _reason(said: Said) -> BounceReason:
     if _FILTERED in " ".join(f"{said.diagnostic} {said.around}"[:WORDS_MOST].lower().split()):
         return _R.RECIPIENT_REFUSED
-    diagnostic = plain_words(said.diagnostic or said.around)
-    around = plain_words(said.around)
+    diagnostic = plain_words(said.diagnostic or said.around, said.recipient)
+    around = plain_words(said.around, said.recipient)
+    spoken = _without_recipient(f"{diagnostic} {around}")
     reason = (
         find_reason(diagnostic)
-        or _by_status(said.status)
+        or reason_of_status(said.status)
         or find_reason(around)
-        or _find(LAST, f"{diagnostic} {around}")
+        or _find(LAST, spoken)
+        or find_family(REFUSALS, without_us(apart(diagnostic)))
     )
+    if reason is _R.DOMAIN_TROUBLE and reason_of_status(said.status) in _OF_US:
+        reason = reason_of_status(said.status)  # "service unavailable" is what many begin with
+    if reason in {_R.MESSAGE_TOO_BIG, _R.RECIPIENT_UNKNOWN} and (said.status or "").endswith(
+        ".2.2"
+    ):
+        reason = _R.RECIPIENT_MAILBOX_FULL  # many name both
     if reason is None and said.code == _CLOSING:
         reason = _R.DOMAIN_TROUBLE
-    return _at_its_place(reason, said, f"{diagnostic} {around}")
+    return _at_its_place(reason, said, spoken)
 
 
-_CLOSING: Final = 421
-
-
-def _by_status(status: str | None) -> BounceReason | None:
-    if status is None:
-        return None
-    first, _, detail = status.partition(".")
-    if first == "4" and detail in _PUT_OFF:
-        return _R.DOMAIN_TROUBLE
-    if detail in _STATUS:
-        return _STATUS[detail]
-    reading = STATUS_BY_CLASS.get(f"{first}.{detail}") or STATUS.get(detail)
-    return None if reading is None else _RELAYS.get(reading.reason)
+_OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
 
 
 def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> BounceReason:

@@ -87,14 +87,10 @@ class ReportedRecipient:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A delivery report: its recipients, and the Message-ID (with brackets) and X-Postroom-Delivery of the original.
-
-    `reporting_mta` is the host that made it.
-    """
+    """A delivery report: its recipients, the Message-ID of the original (with brackets), and the host that made it."""
 
     recipients: tuple[ReportedRecipient, ...]
     original_message_id: str | None
-    original_delivery: str | None
     reporting_mta: str | None = None
 
 
@@ -126,12 +122,12 @@ class InMail:
     """The whole of it.
 
     Ids have their brackets and stand in the order of the header. `text` is the text, at most 256 KiB of UTF-8; where it
-    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`:
-    a message of somebody else is handed on in it. The HTML as it came is a
-    file, too, so that nothing large goes through the daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject,
-    Message-ID and body, without trace fields. `own_delivery` is an X-Postroom-Delivery in its own head: our own mail
-    come back. `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients`
-    those of To and Cc: a token may stand in them.
+    has more, `text_file` is the whole of it. `new_text` is `text` without the `removed` ranges, `is_forward`: a message
+    of somebody else is handed on in it. The HTML as it came is a file, too, so that nothing large goes through the
+    daemon's loop. `defects` are short constant words. `dedupe` is the hex SHA-256 over From, Date, Subject, Message-ID
+    and body, without trace fields.
+    `forwarded_for` are the addresses of Delivered-To, X-Original-To and X-Forwarded-To, `header_recipients` those of To
+    and Cc: a token may stand in them. `evidence_if_answer`: why it is a machine's if a token shows that it answers.
     """
 
     parse: Parse
@@ -155,11 +151,18 @@ class InMail:
     automation: AutomationKind
     evidence: tuple[str, ...]
     report: Report | None
-    own_delivery: str | None
     thread_index: str | None
     forwarded_for: tuple[str, ...]
     header_recipients: tuple[str, ...]
     dedupe: str
     text_confidence: TextConfidence
     is_forward: bool
+    evidence_if_answer: tuple[str, ...] = field(default=(), kw_only=True)
     signs: ReaderSigns = field(default=ReaderSigns(), kw_only=True)
+
+    @property
+    def author(self) -> str | None:
+        """The one address in From; None where that is not one."""
+        if self.sender is None or self.is_sender_ambiguous:
+            return None
+        return self.sender.address or None

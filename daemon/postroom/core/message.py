@@ -8,6 +8,7 @@ value that is passed in, so that the same job gives the same bytes. What changes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import getaddresses
 from typing import Final
 
 from postroom.core.ancestry import Ancestry, ancestry_lines
@@ -34,6 +35,7 @@ DIVERTED_HEADER: Final = "X-Postroom-Diverted-From"
 _NO_AUTO_REPLIES: Final = b"X-Auto-Response-Suppress: OOF, AutoReply\r\n"
 _SUPPRESS: Final = "x-auto-response-suppress"
 
+_REPLY_TO: Final = "Reply-To: "
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
@@ -106,6 +108,13 @@ def head(
     if diverted_to is not None:
         diverted = _addresses(DIVERTED_HEADER, [recipient])
     return b"".join((shared.before, parties, identity, threading, diverted, shared.after))
+
+
+def reply_to_of(head: bytes) -> tuple[str, ...]:
+    """The addresses in the Reply-To of a head that was made here."""
+    lines = head.decode("utf-8", "replace").replace("\r\n ", " ").split("\r\n")
+    found = [line for line in lines if line.startswith(_REPLY_TO)]
+    return tuple(address for _, address in getaddresses([line[len(_REPLY_TO) :] for line in found]))
 
 
 def thread_lines(ancestry: Ancestry, reply_to: Address | None) -> bytes:

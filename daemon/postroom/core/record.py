@@ -35,8 +35,9 @@ class DeliveryRecord:
     """One delivery as it stands. `due_at` is None once it is settled; `history` is empty unless it was asked for.
 
     `recipient` is where it goes; `recipient_key` that of whom the caller named, another one where a mailbox diverts.
-    `trace_id` is None where it is read as part of its job, which has it. `no_resend`: why its mailbox's policy left it in
-    doubt. `is_cancel_asked`: somebody took it back too late.
+    `trace_id` and `subject` are None where it is read as part of its job, which has them. `reply_to` are the addresses
+    in its Reply-To and `return_path` its reverse-path, None = the mailbox's address; both are read with the history.
+    `no_resend`: why its mailbox's policy left it in doubt. `is_cancel_asked`: somebody took it back too late.
     """
 
     number: int
@@ -74,6 +75,9 @@ class DeliveryRecord:
     no_resend: ReasonCode | None = None
     is_cancel_asked: bool = False
     settled_at: Instant | None = None
+    subject: str | None = None
+    reply_to: tuple[str, ...] = ()
+    return_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

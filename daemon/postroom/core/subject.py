@@ -24,11 +24,33 @@ _FORWARD: Final = (
     "fw fwd wg tr enc i rvp pd vl vb vbs doorst doorsturen videresend videresendt vidarebefordrat lähetetty"
     " továbbítás ilt ynl trs fs пересл προώθ πρθ הועבר 转发 轉寄 转寄 転送 전달"
 )
-_AUTOMATIC: Final = (
-    "automatic reply|automatic response|automated response|auto reply|auto-reply|autoreply|out of office"
-    "|automatische antwort|abwesenheitsnotiz|abwesend|réponse automatique|respuesta automática"
-    "|risposta automatica|resposta automática|automatisch antwoord|autosvar|automaattinen vastaus"
-    "|odpowiedź automatyczna|автоответ|автоматический ответ|自动回复|自動返信|자동 회신"
+# What programs that answer for somebody put there; nobody else begins a subject so.
+AUTOMATIC: Final = (
+    "automatic reply|automated reply|automatic response|automated response|automatic message|auto reply"
+    "|auto-reply|autoreply|auto response|auto-response|autoresponse|auto responder|autoresponder"
+    "|out of office|out of office autoreply|out of office auto-reply|out of office reply"
+    "|out of office response|out of office message|out-of-office|out of the office|ooo|vacation reply"
+    "|vacation response|away message|automatische antwort|automatische nachricht|abwesenheitsnotiz"
+    "|abwesenheitsmeldung|abwesenheitsnachricht|abwesend|réponse automatique|réponse automatisée"
+    "|message d'absence|absence du bureau|réponse automatique d'absence|respuesta automática"
+    "|respuesta automatica|fuera de la oficina|resposta automática|resposta automatica"
+    "|resposta automàtica|ausência temporária|ausência do escritório|risposta automatica"
+    "|fuori sede|fuori ufficio|automatisch antwoord|automatisch bericht|afwezigheidsbericht"
+    "|automatische beantwoording|autosvar|automatiskt svar|frånvaromeddelande|automatisk svar"
+    "|fraværsmelding|fraværsassistent|fraværsbesked|automaattinen vastaus|poissaoloilmoitus|automaatvastus"
+    "|odpowiedź automatyczna|automatyczna odpowiedź|autoodpowiedź|automatická odpověď"
+    "|automatická odpoveď|automatikus válasz|automatikus üzenet|răspuns automat|αυτόματη απάντηση"
+    "|автоответ|автоматический ответ|автоматическое уведомление|автоматична відповідь"
+    "|автоматичен отговор|automatski odgovor|аутоматски одговор|samodejni odgovor|automātiskā atbilde"
+    "|automatinis atsakymas|otomatik yanıt|otomatik cevap|balasan otomatis|jawaban otomatis"
+    "|trả lời tự động|תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي|پاسخ خودکار"
+    "|autorespons|auto respons|automatisierte antwort|auto-antwort|réponse auto|message automatique"
+    "|auto-réponse|autorespuesta|mensaje automático|mensagem automática|messaggio automatico"
+    "|wiadomość automatyczna|automatická zpráva|automatisk besked|automatisk melding"
+    "|автоматическое сообщение|аўтаматычны адказ|автоматски одговор|автоматты жауап|sjálfvirkt svar"
+    "|erantzun automatikoa|ateb awtomatig|balasan automatik|awtomatikong tugon|outomatiese antwoord"
+    "|avtomatik cavab|përgjigje automatike|ավտոմատ պատասխան|ავტომატური პასუხი|خودکار جواب|自動答覆"
+    "|स्वचालित उत्तर|自动答复|自动回复|自動回覆|自動返信|自動応答|자동 회신|자동 응답|ตอบกลับอัตโนมัติ|การตอบกลับอัตโนมัติ"
 )
 _COUNT: Final = r"\s?(?:[\[(^*]\s?\d{1,3}\s?[\])]?\s?)?[:：]\s*"
 
@@ -38,7 +60,7 @@ def _words(lists: str) -> str:
 
 
 _PREFIX: Final = re.compile(
-    rf"(?:{_AUTOMATIC}|{_words(f'{_REPLY} {_FORWARD}')}){_COUNT}", re.IGNORECASE
+    rf"(?:{AUTOMATIC}|{_words(f'{_REPLY} {_FORWARD}')}){_COUNT}", re.IGNORECASE
 )
 _ANSWERS: Final = re.compile(rf"(?:{_words(_REPLY)}){_COUNT}", re.IGNORECASE)
 _FORWARDS: Final = re.compile(rf"(?:{_words(_FORWARD)}){_COUNT}", re.IGNORECASE)

@@ -68,9 +68,10 @@ def most_of(bounds: Sequence[Bound]) -> int:
     return max(bound.most for bound in bounds) + 1
 
 
-def is_shared(strangers: int, ours: int) -> bool:
-    """Whether a domain is so large that what strangers of it send by machine says nothing: we write there far more often.
+def is_answering(strangers: int, ours: int) -> bool:
+    """Whether what strangers of a domain sent by machine can be answers to as many of ours.
 
-    In a loop each of ours is answered. Of a mailing to thousands, a few are answered from other addresses.
+    In a loop each of ours is answered, by two mails at most. Of a mailing to thousands, a few are answered from other
+    addresses; and one person must not be able to hold what goes to a large provider by mail that answers nothing.
     """
-    return 2 * strangers < ours
+    return ours <= 2 * strangers <= 4 * ours

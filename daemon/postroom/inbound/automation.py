@@ -8,13 +8,15 @@ machine taken for one makes a loop (which core.velocity ends).
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.core.inmail import AutomationKind
-from postroom.inbound.awaywords import AWAY, AWAY_PREFIX
+from postroom.core.inmail import AutomationKind, InMail
+from postroom.core.matching import address_key
+from postroom.core.subject import AUTOMATIC
+from postroom.inbound.awaywords import AWAY
 from postroom.inbound.head import Head
-from postroom.inbound.replywords import BOUNCED
+from postroom.inbound.reportforms import BOUNCED
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ _BULK_FIELDS: Final = (
     "x-bulkmail",
 )
 _PREFIXED: Final = re.compile(
-    rf"(?:{AWAY_PREFIX})\s?[:\uff1a]|[\[(\u3010](?:{AWAY_PREFIX})[\])\u3011]", re.IGNORECASE
+    rf"(?:{AUTOMATIC})\s?[:\uff1a]|[\[(\u3010](?:{AUTOMATIC})[\])\u3011]", re.IGNORECASE
 )
 # "AUTO: Jane is out of the office (returning 01/02)", as Notes says it; not in small letters: "Auto" is a car.
 _NOTES: Final = re.compile(r"AUTO:\s")
@@ -112,6 +114,25 @@ def judge(signs: Signs) -> tuple[AutomationKind, tuple[str, ...]]:
         if evidence:
             return kind, evidence
     return AutomationKind.HUMAN, ()
+
+
+def judge_answer(mail: InMail) -> InMail:
+    """The mail as it is where a genuine token shows that it answers one of ours."""
+    if mail.automation is not AutomationKind.HUMAN or not mail.evidence_if_answer:
+        return mail
+    evidence = (*mail.evidence_if_answer, "token")
+    return replace(mail, automation=AutomationKind.AUTO_REPLY, evidence=evidence)
+
+
+def judge_own(mail: InMail, own_address: str) -> InMail:
+    """The mail as it is for the mailbox of this address: what that seems to have written itself is no person's (CASES C11)."""
+    is_own = mail.sender is not None and address_key(mail.sender.address) == address_key(
+        own_address
+    )
+    if not is_own or mail.automation is not AutomationKind.HUMAN:
+        return mail
+    evidence = (*mail.evidence, "own address")
+    return replace(mail, automation=AutomationKind.LOOP, evidence=evidence)
 
 
 def _loops(signs: Signs) -> Iterator[str]:

@@ -10,6 +10,7 @@ Known limit: a machine that says neither is a person until core.velocity finds i
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from postroom.core.inmail import AutomationKind, InMail, RemovedWhy
@@ -50,21 +51,29 @@ _TICKET_FIELDS: Final = (
 )
 
 
-def look_again(mail: InMail, head: Head) -> tuple[AutomationKind, tuple[str, ...]]:
-    """What a mail is, once its text is read: as before, or a machine's answer."""
+def look_again(mail: InMail, head: Head) -> InMail:
+    """The mail as it is once its text is read: as before, or a machine's answer."""
     if mail.automation is not AutomationKind.HUMAN or _says_no(head):
-        return mail.automation, mail.evidence
+        return mail
+    found = _find_evidence(mail, head, is_answer=bool(mail.in_reply_to or mail.references))
+    if found:
+        return replace(mail, automation=AutomationKind.AUTO_REPLY, evidence=found)
+    return replace(mail, evidence_if_answer=_find_evidence(mail, head, is_answer=True))
+
+
+def _find_evidence(mail: InMail, head: Head, *, is_answer: bool) -> tuple[str, ...]:
+    """Why a machine wrote it; () = nothing says so."""
     text = mail.new_text.lstrip()
     beginning = text[:_LOOKED_AT].replace("\u2019", "'").lower()
-    signs = tuple(dict.fromkeys(_signs(mail, head)))
+    signs = tuple(dict.fromkeys(_signs(mail, head, is_answer=is_answer)))
     if not signs or len(text) > _ANSWER_MOST:
-        return mail.automation, mail.evidence
+        return ()
     if _AUTOMATIC.search(beginning) or (_ABSENT.search(beginning) and _is_form(beginning, signs)):
-        return AutomationKind.AUTO_REPLY, ("text", *signs)
-    return mail.automation, mail.evidence
+        return ("text", *signs)
+    return ()
 
 
-def _signs(mail: InMail, head: Head) -> Iterator[str]:
+def _signs(mail: InMail, head: Head, *, is_answer: bool) -> Iterator[str]:
     """Signs of a machine that prove nothing alone."""
     if mail.sender is not None and _ROBOT.match(mail.sender.address):
         yield "robot-address"
@@ -72,7 +81,6 @@ def _signs(mail: InMail, head: Head) -> Iterator[str]:
         yield "away-subject"
     if any(head.first(name) is not None for name in _TICKET_FIELDS):
         yield "ticket-system"
-    is_answer = mail.in_reply_to or mail.references
     if is_answer and all(one.why is not RemovedWhy.QUOTE for one in mail.removed):
         yield "no-quote"
 

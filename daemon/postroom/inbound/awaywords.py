@@ -1,38 +1,18 @@
 """Words of machines that answer for somebody, in many languages: in subjects, and at the beginning of what they write.
 
+What they put before the subject that they answer is `core.subject.AUTOMATIC`.
+
 Words and phrases are set apart by `|`. Apostrophes are straight, letters small: the text is folded so before it is looked at.
 """
 
 from typing import Final
 
 
-# What mail programs put before the subject that they answer; nobody else begins one so.
-AWAY_PREFIX: Final = (
-    "automatic reply|automated reply|automatic response|automated response|automatic message|auto reply"
-    "|auto-reply|autoreply|auto response|auto-response|autoresponse|auto responder|autoresponder"
-    "|out of office|out of office autoreply|out of office auto-reply|out of office reply"
-    "|out of office response|out of office message|out-of-office|out of the office|ooo|vacation reply"
-    "|vacation response|away message|automatische antwort|automatische nachricht|abwesenheitsnotiz"
-    "|abwesenheitsmeldung|abwesenheitsnachricht|réponse automatique|réponse automatisée"
-    "|message d'absence|absence du bureau|réponse automatique d'absence|respuesta automática"
-    "|respuesta automatica|fuera de la oficina|resposta automática|resposta automatica"
-    "|resposta automàtica|ausência temporária|ausência do escritório|risposta automatica"
-    "|fuori sede|fuori ufficio|automatisch antwoord|automatisch bericht|afwezigheidsbericht"
-    "|automatische beantwoording|autosvar|automatiskt svar|frånvaromeddelande|automatisk svar"
-    "|fraværsmelding|fraværsassistent|fraværsbesked|automaattinen vastaus|poissaoloilmoitus|automaatvastus"
-    "|odpowiedź automatyczna|automatyczna odpowiedź|autoodpowiedź|automatická odpověď"
-    "|automatická odpoveď|automatikus válasz|automatikus üzenet|răspuns automat|αυτόματη απάντηση"
-    "|автоответ|автоматический ответ|автоматическое уведомление|автоматична відповідь"
-    "|автоматичен отговор|automatski odgovor|аутоматски одговор|samodejni odgovor|automātiskā atbilde"
-    "|automatinis atsakymas|otomatik yanıt|otomatik cevap|balasan otomatis|jawaban otomatis"
-    "|trả lời tự động|תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي|پاسخ خودکار"
-    "|स्वचालित उत्तर|自动答复|自动回复|自動回覆|自動返信|自動応答|자동 회신|자동 응답|ตอบกลับอัตโนมัติ|การตอบกลับอัตโนมัติ"
-)
 # Subjects of such answers, where no person writes (the null reverse-path), or so where other signs say it.
 AWAY: Final = (
-    "out of office|out of the office|away from|on vacation|on holiday|on leave|abwesenheit|abwesend"
+    "out of office|out of the office|i am away|i'm away|away from|on vacation|on holiday|on leave|abwesenheit|abwesend"
     "|nicht im büro|nicht im haus|im urlaub|absence|absent|en congé|fuera de la oficina"
-    "|de vacaciones|ausencia|ausência|de férias|fuori ufficio|fuori sede|assente|in ferie|afwezig"
+    "|de vacaciones|ausencia|ausência|de férias|fuori ufficio|fuori sede|assente|afwezig"
     "|met vakantie|frånvaro|semester|fravær|ferie|poissa|lomalla|nieobecn|urlop|nepřítomn"
     "|dovolen|szabadság|izin|отпуск|отсутств|відпустк|不在|外出|休暇|休假|부재|휴가"
 )
@@ -75,8 +55,8 @@ AUTOMATIC: Final = (
 )
 # What an absent person has her mail program say; a person may say it as well.
 ABSENT: Final = (
-    "i am out of the office|i'm out of the office|i am currently out|i'm currently out|i will be out of"
-    "|i'll be out of|i am away|i'm away|i am currently away|i am on vacation|i'm on vacation"
+    "i am out of the office|i'm out of the office|i am out of office|i'm out of office|i am currently out"
+    "|i'm currently out|i will be out of|i'll be out of|i am away|i'm away|i am currently away|i am on vacation|i'm on vacation"
     "|i am on holiday|i'm on holiday|i am on annual leave|i am on leave|i'm on leave"
     "|i am on parental leave|i am on maternity leave|currently out of the office|currently out of office"
     "|limited access to my email|limited access to email|limited access to e-mail"

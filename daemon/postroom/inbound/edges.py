@@ -48,14 +48,18 @@ _EXCUSE: Final = re.compile(
 )
 _BETWEEN_WORDS: Final = re.compile(r"(?:[\s'\u2019.,;:!()]|-(?!\d))+")
 _CARD: Final = re.compile(r"@\w|https?://|www\.|\+?\d[\d ()/.\-]{6,20}\d")
+_ASKED: Final = re.compile(r"[?!](?:\s|$)|:$")  # as no card has it
 _DASHES: Final = re.compile(r"(?:--|\u2014|\u2013\u2013)")
 _LINE: Final = re.compile(r"[-\u2014\u2013_=*~# ]{2,200}")
 _DRAWN: Final = "-\u2014\u2013_=*~#"
-_FOOTER: Final = (
+_FOOTER_LINES: Final = 12
+_FOOTER: Final = ("you received this", "you are receiving this", "to unsubscribe", "unsubscribe")
+_LISTED: Final = (
     "mailing list",
-    "you received this message because",
-    "to unsubscribe",
-    "unsubscribe",
+    "mailing list.",
+    "mailingliste",
+    "liste de diffusion",
+    "mailinglijst",
 )
 _WARNINGS: Final = phrases(WARNING)
 _BOXED: Final = ("extern", "extér", "estern", "外部", "社外", "외부", "внешн", "often get email")
@@ -105,6 +109,15 @@ def signature_start(lines: Lines, first: int, last: int) -> tuple[int, bool] | N
     return None
 
 
+def device_end(lines: Lines, start: int) -> int:
+    """The line behind that of a telephone which stands above everything, as an answer below it leaves it there."""
+    first = _first_said(lines, start)
+    if first is None or lines.is_quoted[first] or not is_device_line(lines.bare[first]):
+        return start
+    is_apart = not any(lines.bare[first + 1 : first + 2])
+    return first + 1 if is_apart and lines.said_from(first + 2) is not None else start
+
+
 def is_device_line(bare: str) -> bool:
     """Whether a program wrote this last line to say what it is or runs on."""
     unlinked = _LINK.sub(" ", _NAMED_LINK.sub(r"\1", bare[: 4 * _DEVICE_MOST]))
@@ -136,16 +149,19 @@ def _is_model(word: str) -> bool:
 
 
 def _is_footer(bare: str, below: list[str]) -> bool:
-    """The end that mailing lists put under everything."""
-    is_drawn = is_rule(bare) or _DASHES.fullmatch(bare) is not None
-    return is_drawn and bool(below) and any(one in below[0].casefold() for one in _FOOTER)
+    """The end that mailing lists put under everything: what it begins with, and an address in it."""
+    if not below or len(below) > _FOOTER_LINES or _LINE.fullmatch(bare) is None:
+        return False
+    first = below[0].casefold()
+    is_told = first.startswith(_FOOTER) and not first.endswith("?")
+    return (is_told or first.endswith(_LISTED)) and any(_CARD.search(one) for one in below)
 
 
 def _is_card(below: list[str]) -> bool:
     """Whether lines are a visiting card: few, short, no sentence, a number or an address among them."""
     return (
         bool(below)
-        and all(len(one) <= _CARD_WIDTH and not one.endswith(("?", "!", ":")) for one in below)
+        and all(len(one) <= _CARD_WIDTH and not _ASKED.search(one) for one in below)
         and any(_CARD.search(one) for one in below)
     )
 

@@ -17,7 +17,8 @@ SENT: Final = (
 DEVICES: Final = (
     "iphone|iphonu|ipad|ipod|android|samsung|galaxy|blackberry|huawei|xiaomi|redmi|pixel|nokia|lumia|motorola|htc|oneplus"
     "|oppo|xperia|iqoo|airmail|mailbird|outlook|yahoo|gmail|protonmail|proton|tutanota|tuta|gmx|zoho|windows|thunderbird"
-    "|hotmail|mailbox|alcatel|lenovo|asus|realme|octacore|mailspring|superhuman|yandex|яндекс|icloud|айфона"
+    "|hotmail|mailbox|alcatel|lenovo|asus|realme|octacore|mailspring|superhuman|yandex|яндекс|icloud|айфона|typeapp|bluemail|sparrow"
+    "|polymail|missive|fairemail|mymail|maildroid|postbox|wiko|zte|fairphone|infinix|tecno|meizu|macbook|imac"
 )
 THINGS: Final = (
     "mobile|mobiltelefon|mobiltelefonen|mobil|mobilen|mobilgerät|smartphone|smartphonu|handy|téléphone|móvil|móbil|telefone"
@@ -29,12 +30,12 @@ OWNED: Final = (
     "|telefonumdan|puhelimesta|של|שלי|tôi|saya"
 )
 GETTING: Final = (
-    "get|holen|laden|obtenez|télécharger|obtener|obter|obtenga|ottieni|scarica|download|hämta|hent|pobierz|hanki|skaffa"
-    "|získajte|získejte|скачать|скачайте"
+    "get|holen|laden|beziehen|obtenez|obtenir|téléchargez|télécharger|obtener|obter|obtenga|ottieni|scarica|download|hämta|hent|pobierz|hanki|skaffa"
+    "|získajte|získejte|stáhnout|stáhněte|скачать|скачайте|получить|baixe|baixar|descargar|descarga|downloaden|få|lataa"
 )
 APPS: Final = "outlook|yahoo|bluemail"
 DEVICE_FILLERS: Final = (
-    "from|sie|sich|vanuit|e|k|t|ru|my|the|a|an|on|with|for|using|via|by|and|in|of|at|mobile|app|apps|secure|email|e-mail|mail|mails|messaging|free"
+    "à|partir|o|för|på|program|dla|systemu|from|sie|sich|vanuit|e|k|t|ru|my|the|a|an|on|with|for|using|via|by|and|in|of|at|mobile|app|apps|secure|email|e-mail|mail|mails|messaging|free"
     "|wireless|verizon|at&t|t-mobile|vodafone|orange|telekom|o2|5g|4g|lte|pro|max|plus|mini|ultra|se|xl|note|edge|tab"
     "|phone|ios|macos|mac|os|de|von|meinem|meiner|mein|mit|der|die|das|dem|den|diese|nachricht|wurde|aus|für|über|unterwegs"
     "|depuis|mon|ma|mes|le|la|l|un|une|pour|sous|avec|par|message|courrier|été|a|desde|mi|el|para|con|por|correo|meu|minha|do"

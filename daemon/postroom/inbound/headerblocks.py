@@ -17,6 +17,7 @@ from postroom.inbound.quotewords import (
     FORWARDED,
     FROM,
     ORIGINAL,
+    PROCESSED,
     SENT,
     SUBJECT,
     TO,
@@ -34,6 +35,8 @@ _KINDS_LEAST: Final = 3
 _DRAWN: Final = "-_=*~#\u2010\u2011\u2012\u2013\u2014\u2015\u2500\u2501"
 _AROUND: Final = f"{_DRAWN} :"
 _RULE: Final = re.compile(rf"[{re.escape(_DRAWN)}][{re.escape(_DRAWN)} ]{{4,200}}")
+# "-------- Words that nobody knows --------"
+_CAPTION: Final = re.compile(r"([-_=*]{4,40}) {0,3}[^\W\d_][^-_=*\d]{2,40} {0,3}\1")
 _COLON: Final = re.compile(r"[:\uff1a]")
 _TIME: Final = re.compile(r"\d{1,2}[:.h\uff1a]\d\d")
 _WORD_BEFORE: Final = re.compile(r"([^\s:\uff1a]{1,20}) ?[:\uff1a] ")
@@ -62,6 +65,7 @@ _LABELS: Final = {
 }
 _ORIGINAL: Final = phrases(ORIGINAL)
 _FORWARDED: Final = phrases(FORWARDED)
+_PROCESSED: Final = phrases(PROCESSED)
 _BEGIN: Final = phrases(BEGIN_FORWARDED)
 _ABOVE: Final = phrases(ABOVE)
 
@@ -95,7 +99,7 @@ def find_block(lines: Lines, at: int) -> Block | None:
     has_address = "@" in content
     is_sure = is_drawn or has_address or _TIME.search(content) is not None
     if len(found) >= _KINDS_LEAST and (Label.SUBJECT in found or has_address or is_drawn):
-        return Block(start, end, is_proof=is_sure)
+        return Block(_caption_above(lines, start), end, is_proof=is_sure)
     if len(found) == _KINDS_LEAST - 1 and Label.COPY not in found and (is_drawn or has_address):
         is_dated = Label.SENT in found and _TIME.search(content) is not None
         return Block(start, end, is_proof=True) if is_drawn or is_dated else None
@@ -118,7 +122,8 @@ def labels_end(lines: Lines, at: int) -> int:
 
 def is_original(bare: str) -> bool:
     """A line like "-----Original Message-----"."""
-    return _is_drawn(bare) and _within(bare).startswith(_ORIGINAL)
+    within = _within(bare)
+    return (_is_drawn(bare) and within.startswith(_ORIGINAL)) or within.startswith(_PROCESSED)
 
 
 def is_forwarded(bare: str) -> bool:
@@ -205,3 +210,12 @@ def _drawn_above(lines: Lines, at: int) -> int:
         start = above
         above = lines.said_above(start) if at - start < _FOLDS_MOST else None
     return start
+
+
+def _caption_above(lines: Lines, start: int) -> int:
+    """The line in words that nobody knows, drawn like "Original Message" right above a block."""
+    above = lines.said_above(start)
+    is_caption = (
+        above is not None and _CAPTION.fullmatch(lines.bare[above][:_MARK_MOST]) is not None
+    )
+    return above if above is not None and is_caption else start

@@ -7,28 +7,33 @@ received stays so until its last publication is committed, so a crash anywhere l
 is an event already makes no second one.
 
 Every message becomes an event: one that can not be read, or whose files make no sense, is published by its header as
-`failed`. While the store takes nothing, lines wait and try again. Idle costs nothing: a commit wakes the loop.
+`failed`. While the store takes nothing, or the machine lacks room or processes to read with, lines wait and try again. Idle costs nothing: a commit wakes the loop.
+
+Where mail waits behind one in its line, or there are lines for half of `in_hand`, less time is spent on judging it: DNS that
+does not answer must not hold back those for whom it does.
 
 Known limits: an envelope sender can be forged, so a stranger whose own domain answers slowly can delay somebody else's line,
-ten seconds for each mail; and fifty such mails at once delay everybody's.
+up to three seconds for each mail; and fifty such mails at once delay everybody's as long.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from postroom.core.authentication import Authentication
-from postroom.core.inmail import AutomationKind, InMail
+from postroom.core.inmail import InMail
 from postroom.core.instant import Instant
 from postroom.core.mailbox import AcceptNew
 from postroom.core.matching import address_key, sort_tokens
 from postroom.core.refusal import Wanted
 from postroom.core.token import Token
-from postroom.inbound.filing import Filed, Filing, Garbled
+from postroom.inbound.automation import judge_answer, judge_own
+from postroom.inbound.filing import Filed, Filing
 from postroom.inbound.judging import Judge
+from postroom.inbound.shortage import find_shortage
 from postroom.inbound.unread import describe_received
 from postroom.ports.arriving import Publication, Received, Spoiled
 from postroom.ports.changes import Change, MailReceived
@@ -166,19 +171,20 @@ class Intake:
         """Publish what stands in a line, one after the other."""
         line = self._lines[name]
         while line:
-            await self._settle(line[0])
+            await self._settle(line)
             line.popleft()
             self._in_hand -= 1
             self._left.set()
         del self._lines[name]
 
-    async def _settle(self, number: int) -> None:
-        """Publish one message, however long the store says no."""
+    async def _settle(self, line: Sequence[int]) -> None:
+        """Publish the first message of a line, however long the store says no."""
         wait = _FIRST_WAIT_S
+        number = line[0]
         while True:
             try:
                 async with self._hands:
-                    await self._publish(number)
+                    await self._publish(number, line)
             except StoreBroken:
                 raise
             except StoreError as error:
@@ -189,7 +195,7 @@ class Intake:
             else:
                 return
 
-    async def _publish(self, number: int) -> None:
+    async def _publish(self, number: int, line: Sequence[int]) -> None:
         found = await self._parts.inbox.find_received(number - 1, 1)
         if not found or found[0].number != number:
             return
@@ -201,7 +207,8 @@ class Intake:
             return
         raw = self._parts.filing.raw(received.arrival.raw)
         read = await self._understand(received)
-        verdict = await self._judge.judge(received.arrival, read.mail, raw)
+        is_hurried = len(line) > 1 or 2 * len(self._lines) > self._parts.in_hand
+        verdict = await self._judge.judge(received.arrival, read.mail, raw, is_hurried=is_hurried)
         try:
             await self._publish_to_each(received, _Judged(read.mail, read.files, verdict))
         except StoreError:
@@ -217,17 +224,17 @@ class Intake:
                 return await self._read(received, directory)
         except StoreError:
             raise
-        except Exception:  # noqa: BLE001 - whatever a mail does to its reader, it is told
+        except Exception as error:  # whatever a mail does to its reader, it is told
+            shortage = find_shortage(error) if isinstance(error, OSError) else None
+            if shortage is not None:
+                raise shortage from error
             return _Read(describe_received(received), _NO_FILES)
 
     async def _read(self, received: Received, directory: Path) -> _Read:
         """What the message says, with its files in the spool. Raises StorageFull, StoreUnavailable."""
         arrival, filing = received.arrival, self._parts.filing
-        try:
-            mail = await self._parts.parse(filing.raw(arrival.raw), arrival.sender, directory)
-            return _Read(mail, await filing.file(mail, directory))
-        except (OSError, Garbled):
-            return _Read(describe_received(received), _NO_FILES)
+        mail = await self._parts.parse(filing.raw(arrival.raw), arrival.sender, directory)
+        return _Read(mail, await filing.file(mail, directory))
 
     async def _publish_to_each(self, received: Received, judged: _Judged) -> None:
         """One publication for each mailbox that it came to."""
@@ -242,14 +249,16 @@ class Intake:
     ) -> Publication:
         mailbox = self._parts.mailboxes.get(mailbox_id)
         recipients = [one for one in received.arrival.recipients if one.mailbox_id == mailbox_id]
-        tokens = [one.token for one in recipients if one.token is not None]
+        named = [one.token for one in recipients if one.token is not None]
+        tokens = sort_tokens(named or self._find_tokens(received, judged.mail, mailbox_id))
+        mail = judge_answer(judged.mail) if tokens else judged.mail
         return Publication(
             received=received,
             mailbox_id=mailbox_id,
             at=self._parts.clock.now(),
             recipients=tuple(dict.fromkeys(one.address for one in recipients)),
-            tokens=sort_tokens(tokens or self._find_tokens(received, judged.mail, mailbox_id)),
-            mail=judged.mail if mailbox is None else _own_is_loop(judged.mail, mailbox),
+            tokens=tokens,
+            mail=mail if mailbox is None else judge_own(mail, mailbox.address),
             authentication=judged.authentication,
             wanted=_ANYTHING if mailbox is None else mailbox.wanted,
             attachments=judged.files.attachments,
@@ -285,14 +294,3 @@ def _line_of(received: Received | Spoiled) -> str:
         if one.token is not None:
             return f"about {one.token.number}"
     return f"alone {received.number}"
-
-
-def _own_is_loop(mail: InMail, mailbox: IntakeMailbox) -> InMail:
-    """A mail that the mailbox seems to have written itself is no person's (CASES C11)."""
-    is_own = mail.sender is not None and address_key(mail.sender.address) == address_key(
-        mailbox.address
-    )
-    if not is_own or mail.automation is not AutomationKind.HUMAN:
-        return mail
-    evidence = (*mail.evidence, "own address")
-    return replace(mail, automation=AutomationKind.LOOP, evidence=evidence)

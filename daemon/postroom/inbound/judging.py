@@ -8,7 +8,7 @@ Known limits: the address of a client on this machine says nothing about who sen
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -44,11 +44,14 @@ class Judge:
     failed: Callable[[Exception], None]
     most_s: float = VERIFY_S
 
-    async def judge(self, arrival: Arrival, mail: InMail, raw: bytes | Path) -> Authentication:
+    async def judge(
+        self, arrival: Arrival, mail: InMail, raw: bytes | Path, *, is_hurried: bool = False
+    ) -> Authentication:
         """What is known of who it is from; never raises for what a verifier does."""
         try:
             async with asyncio.timeout(self.most_s):
-                return await self.verifier.verify(_question(arrival, mail, raw))
+                question = replace(_question(arrival, mail, raw), is_hurried=is_hurried)
+                return await self.verifier.verify(question)
         except TimeoutError:
             return NOT_JUDGED
         except Exception as error:  # noqa: BLE001 - whatever is wrong there, the mail is told
@@ -57,14 +60,13 @@ class Judge:
 
 
 def _question(arrival: Arrival, mail: InMail, raw: bytes | Path) -> Question:
-    sender = None if mail.is_sender_ambiguous or mail.sender is None else mail.sender.address
     return Question(
         raw=raw,
         client_ip=_client_ip(arrival),
         helo=arrival.helo,
         envelope_sender=arrival.sender,
         is_trusted=arrival.is_trusted,
-        from_address=sender or None,
+        from_address=mail.author,
         reply_to=tuple(one.address for one in mail.reply_to if one.address),
     )
 

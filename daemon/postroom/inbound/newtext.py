@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from postroom.core.inmail import Removed, RemovedWhy, TextConfidence
-from postroom.inbound.edges import banner_end, is_device_line, signature_start
+from postroom.inbound.edges import banner_end, device_end, is_device_line, signature_start
 from postroom.inbound.headerblocks import (
     find_block,
     find_label,
@@ -26,12 +26,13 @@ from postroom.inbound.headerblocks import (
     labels_end,
     looks_like_block,
 )
-from postroom.inbound.headerlines import find_header_line
+from postroom.inbound.headerlines import find_header_line, is_introduced
 from postroom.inbound.textlines import Lines, read_lines
 
 
 _HITS_MOST: Final = 2000  # a text with more lines that could be headers is made to cost time
 _DEVICE_LINES: Final = 40
+_DEVICE_GAP: Final = 8  # empty lines below a telephone's own
 _BELOW_MOST: Final = 4  # lines below "Original Message" in which a header is looked for
 _LEAST: Final = 0.05  # of a text, below which a doubtful cut is none
 # A letter, or what is an answer by itself.
@@ -99,7 +100,9 @@ def find_new(
     )
     above = banner_end(lines)
     reading.fates[:above] = [RemovedWhy.BANNER] * above
-    end = _go_through(reading, above, keeps_forward=is_page)
+    begin = device_end(lines, above)
+    reading.fates[above:begin] = [RemovedWhy.SIGNATURE] * (begin - above)
+    end = _go_through(reading, begin, keeps_forward=is_page)
     _take_signatures(reading, end)
     return _finished(reading)
 
@@ -143,7 +146,7 @@ def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
         at += 1
     is_begun_with = reading.first_own is None and lines.is_quoted[mark.start]
     is_followed = _SAID.search(lines.text, lines.starts[end]) is not None
-    if is_begun_with and is_followed and not _is_introduced_inside(lines, mark.start):
+    if is_begun_with and is_followed and not is_introduced(lines, mark.start):
         reading.is_doubtful = True
         reading.first_own = mark.start
         return end
@@ -151,18 +154,6 @@ def _take_run(reading: _Reading, mark: _Mark, at: int) -> int:
     if reading.first_own is not None and reading.first_own >= mark.start:
         reading.first_own = None
     return end
-
-
-def _is_introduced_inside(lines: Lines, start: int) -> bool:
-    """Whether marked lines begin with a header, so that a program made them."""
-    inside = read_lines(
-        "\n".join(one.lstrip("> ") for one in lines.bare[start : start + _BELOW_MOST])
-    )
-    for at in range(len(inside.bare)):
-        header = find_header_line(inside, at, is_marked=False) if inside.bare[at] else None
-        if header is not None and header.is_proof:
-            return not any(inside.bare[: header.start])
-    return False
 
 
 def _cut(reading: _Reading, mark: _Mark) -> int:
@@ -183,7 +174,9 @@ def _mark(reading: _Reading, at: int) -> _Mark | None:
     lines = reading.lines
     bare = lines.bare[at]
     if lines.is_quoted[at]:
-        return _Mark(at, at, reading.marked)
+        is_begun = at == 0 or not lines.is_quoted[at - 1]
+        is_passed_on = is_begun and is_forwarded(bare.lstrip("> ") or bare)
+        return _Mark(at, at, RemovedWhy.FORWARD if is_passed_on else reading.marked)
     if reading.hits >= _HITS_MOST:
         return None
     is_passed_on = is_forwarded(bare)
@@ -206,14 +199,17 @@ def _header(reading: _Reading, at: int) -> _Mark | None:
     lines = reading.lines
     following = lines.said_from(at + 1)
     is_marked = following is not None and lines.is_quoted[following]
-    reading.hits += is_marked or lines.bare[at].endswith((":", "\uff1a"))
-    header = find_header_line(lines, at, is_marked=is_marked)
+    is_ended = lines.bare[at].endswith((":", "\uff1a"))
+    reading.hits += is_marked or is_ended
+    above = lines.said_above(at, _DEVICE_GAP) if is_ended else None
+    is_below = above is not None and is_device_line(lines.bare[above])  # nobody writes below it
+    header = find_header_line(lines, at, is_marked=is_marked or is_below)
     if header is None:
         return None
-    if not (is_marked or header.is_proof):
+    if not (is_marked or is_below or header.is_proof):
         reading.is_doubtful = True
         return None
-    return _Mark(header.start, at + 1, RemovedWhy.QUOTE, header.is_proof)
+    return _Mark(header.start, at + 1, RemovedWhy.QUOTE, is_below or header.is_proof)
 
 
 def _end_below(lines: Lines, at: int) -> int:

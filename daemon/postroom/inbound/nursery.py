@@ -20,6 +20,7 @@ import postroom
 from postroom.core.inmail import InMail, Parse
 from postroom.inbound.head import read_head
 from postroom.inbound.reading import describe_unread, identity
+from postroom.inbound.shortage import find_shortage
 from postroom.inbound.wire import (
     ANSWER_MOST,
     GREETING,
@@ -51,7 +52,8 @@ class Nursery:
     async def parse(self, raw: bytes | Path, envelope_sender: str, directory: Path) -> InMail:
         """The message as it was understood; its files lie in `directory`. `envelope_sender` '' is the null one.
 
-        Raises OSError when a file of ours can not be read or written (then later is another time), nothing else.
+        Raises OSError when a file of ours can not be read or written, or there is no process for now (then later is another
+        time), nothing else.
         """
         content, path = (raw, None) if isinstance(raw, bytes) else (None, str(raw))
         request = framed(Request(content, path, envelope_sender, str(directory)))
@@ -87,7 +89,9 @@ class Nursery:
         left = ends_at - loop.time()
         try:
             fresh = await _start()
-        except OSError:
+        except OSError as error:
+            if find_shortage(error) is not None:
+                raise
             return Parse.FAILED
         return await self._ask(fresh, request, left)
 

@@ -13,7 +13,7 @@ def phrases(words: str) -> tuple[str, ...]:
 
 # "On … she wrote:", where the name or the date may also stand behind the verb.
 WROTE_EARLY: Final = (
-    "schrieb|schreef|skrev|skrifaði|kirjoitti|írta|ezt írta|kirjutas|napsal|napsal(a)|napísal|napísal(a)|napsala"
+    "schrieb|schreef|skrev|skrifaði|kirjoitti|yazdı|írta|ezt írta|kirjutas|napsal|napsal(a)|napísal|napísal(a)|napsala"
     "|napisał|napisał(a)|napisala|napisao je|wrote on|rašė|rakstīja|a scris|написал|написав|сообщил"
 )
 # The same, where nothing but a colon follows.
@@ -24,6 +24,13 @@ WROTE: Final = (
 )
 # The same where words are not set apart.
 WROTE_UNSPACED: Final = "写道|寫道|のメール|が書きました|さんは書きました|さんが書きました|のメッセージ|님이 작성|님이 씀|작성|เขียนว่า|เขียน"
+# The verb where a name stands in front of it and the date behind.
+NAME_FIRST: Final = (
+    "wrote on|wrote at|schrieb am|kirjoitti|skrev den|schreef op|a écrit le|escribió el|escreveu em|ha scritto il"
+    "|napisał(a) dnia|napisał(a)|napsal(a) dne|napsal dne|napísal(a) dňa|написал(а)|написал|napisao je|a scris pe|a scris la"
+)
+# How such a line begins where the name follows.
+WRITTEN_BY: Final = "wiadomość napisana przez"
 # How such a line begins.
 ON: Final = (
     "on|le|am|el|em|il|op|den|dnia|w dniu|dne|dňa|v|på|d.|у|в|во|на|în|pe|στις|la|vào|vào lúc|pada|pada tanggal|w|ke"
@@ -82,16 +89,19 @@ SUBJECT: Final = (
 # "-----Original Message-----"
 ORIGINAL: Final = (
     "original message|original appointment|original email|original e-mail|original mail|reply message|ursprüngliche nachricht"
-    "|original-nachricht|originalnachricht|originale nachricht|ursprüngliche mail|ursprüngliche e-mail|ursprünglicher termin"
+    "|original-nachricht|originalnachricht|originale nachricht|antwort nachricht|ursprüngliche mail|ursprüngliche e-mail|ursprünglicher termin"
     "|message d'origine|message d’origine|message original|message initial|message d'origine envoyé|mensaje original"
     "|mensagem original|messaggio originale|messaggio original|oorspronkelijk bericht|origineel bericht|originalmeddelande"
-    "|ursprungligt meddelande|oprindelig meddelelse|original meddelelse|opprinnelig melding|original melding"
+    "|ursprungligt meddelande|oprindelig meddelelse|original meddelelse|oprindelig besked|oprindelig mail|opprinnelig e-post"
+    "|ursprungligt mejl|opprinnelig melding|original melding"
     "|wiadomość oryginalna|oryginalna wiadomość|původní zpráva|původní e-mail|pôvodná správa|исходное сообщение"
     "|оригинальное сообщение|вихідне повідомлення|оригінальне повідомлення|alkuperäinen viesti|orijinal mesaj|özgün ileti"
     "|eredeti üzenet|mesaj original|mesajul original|αρχικό μήνυμα|הודעה מקורית|الرسالة الأصلية|原始邮件"
     "|原始郵件|邮件原件|原邮件|原郵件|元のメッセージ|オリジナルメッセージ|원본 메시지|원본 메일|원본메시지|tin nhắn gốc|thư gốc"
     "|ข้อความต้นฉบับ|pesan asli|missatge original|algne kiri|izvirno sporočilo|originalna poruka"
 )
+# The same without dashes around it, which a program's name proves.
+PROCESSED: Final = "original message processed by david"
 FORWARDED: Final = (
     "forwarded message|forwarded by|forwarded email|original forwarded message|weitergeleitete nachricht"
     "|weitergeleitet von|message transféré|message transmis|transféré par|mensaje reenviado|mensagem encaminhada"

@@ -21,7 +21,6 @@ from postroom.core.inmail import (
     Report,
     TextConfidence,
 )
-from postroom.core.message import DELIVERY_HEADER
 from postroom.core.subject import answers_something, forwards_something
 from postroom.inbound.automation import NULL_REVERSE_PATH, Signs, judge
 from postroom.inbound.awaytext import look_again
@@ -37,7 +36,6 @@ from postroom.inbound.mimeparts import Part, read_parts
 from postroom.inbound.newtext import find_new
 from postroom.inbound.people import read_addresses, read_people
 from postroom.inbound.reports import (
-    DELIVERY_MOST,
     READ_TYPES,
     is_notice,
     is_receipt,
@@ -86,15 +84,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         is_forwarding=forwards_something(mail.subject),
         is_answer=bool(mail.in_reply_to or mail.references) or answers_something(mail.subject),
     )
-    mail = replace(mail, new_text=new.text, removed=new.removed)
-    automation, evidence = look_again(mail, parts.head)
+    mail = look_again(replace(mail, new_text=new.text, removed=new.removed), parts.head)
     return replace(
         mail,
         parse=Parse.LIMITED if defects & LIMITING else Parse.COMPLETE,
         text=text,
         text_file=text_file,
-        automation=automation,
-        evidence=evidence,
         html_file=_kept_html(body.html, directory),
         attachments=tuple(_attachments(raw, files, directory, defects)),
         defects=tuple(sorted(defects)),
@@ -164,7 +159,6 @@ def describe(
         automation=automation,
         evidence=evidence,
         report=report,
-        own_delivery=_token(head, DELIVERY_HEADER.lower(), DELIVERY_MOST),
         thread_index=_token(head, "thread-index", _INDEX_MOST),
         forwarded_for=forwarded_for,
         header_recipients=header_recipients,

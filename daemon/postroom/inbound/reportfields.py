@@ -116,8 +116,7 @@ def _typed(head: Head, name: str) -> str | None:
     value = _field(head, name, NAME_MOST + len("rfc822; "))
     if value is None:
         return None
-    kind, semicolon, rest = value.partition(";")
-    return _address(rest if semicolon else kind) or None
+    return _address(value.rpartition(";")[2]) or None
 
 
 def _address(text: str) -> str:

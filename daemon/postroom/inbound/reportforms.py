@@ -1,14 +1,39 @@
-"""The forms in which servers write reports in plain words, as data: how each names its recipients, and where it ends.
+"""How servers write reports in plain words, as data: what they say, how each names its recipients, and where it ends.
 
-A row is a kind of line, not a server: each is followed by the servers that write so. They are tried in this order, and
-the first that names anybody is the one. Where the mail that came back begins, reading ends. Every expression is tied to
-the beginning of a line or to a word, and each of its repetitions has a limit: linear on whatever a stranger writes.
+A row of FORMS is a kind of line, not a server: each is followed by the servers that write so. They are tried in this
+order, and the first that names anybody is the one. Where the mail that came back begins, reading ends. Every expression
+is tied to the beginning of a line or to a word, and each of its repetitions has a limit: linear on whatever a stranger
+writes. Words and phrases are set apart by `|`. By which words a reason is known: `core.bouncewords`.
 """
 
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+
+# Subjects of reports.
+BOUNCED: Final = (
+    "undeliver|not deliver|delivery status|delivery fail|delivery problem|delivery has|returned mail"
+    "|failure notice|mail delivery|delayed|unzustellbar|non remis|no entregad|non recapit"
+    "|onbestelbaar|niet bezorgd|недоставлен|не доставлено|退信"
+)
+# What stands in the text of reports.
+REPORTS: Final = (
+    "not be delivered|not deliver|undeliver|delivery failed|delivery failure|delivery error|unable to deliver"
+    "|trouble delivering|error message below|returned permanent errors|was not relayed|mailbox is full"
+    "|permanent error|fatal error|transcript of session|送信できませんでした|配信できませんでした|nicht zugestellt"
+    "|pas pu être|no se ha podido entregar|no se pudo entregar|impossibile recapitare|não pôde ser entregue"
+    "|не может быть доставлено|не удалось доставить|are not a member of this mailing list"
+)
+# What a report says of a mail that is still tried.
+STILL_TRIED: Final = (
+    "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for"
+    "|still being retried|will be retried|will retry|will continue to|will keep trying|continue trying"
+    "|warning message only"
+    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|retardé|retrasad|ritardo|vertraagd"
+)
 
 
 class Said(Enum):
@@ -37,6 +62,7 @@ _PLAIN: Final = r"[^\s<>()\[\],;:\"'@\\]{1,64}@[\w.-]{1,253}"
 _BARE: Final = rf"({_QUOTED}|{_PLAIN})"
 _BRACKETED: Final = rf"<({_QUOTED}|{_PLAIN})>"
 _EITHER: Final = rf"<?{_BARE}>?"
+_MARKED: Final = rf"[<\"']?{_BARE}[>\"']?"
 _LEFT: Final = r"^[ \t>*]{0,12}"
 
 FORMS: Final = (
@@ -51,7 +77,7 @@ FORMS: Final = (
     # ActiveHunter
     _form("named and bracketed", rf"{_LEFT}[^\n<>]{{1,100}} {_BRACKETED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exim, Gmail, sendmail, Domino, Exchange 2007 and later, Outlook.com, SES, GMX, Mimecast
-    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_EITHER}[ \t]{{0,8}}\r?$", Said.AROUND),
+    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_MARKED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exchange 2007 and later, Notes
     _form("linked", rf"{_LEFT}[^\n<>@]{{0,80}}{_BARE}(?: \([^\n()]{{1,320}}\))?<mailto:"),
     # sendmail 5
@@ -74,6 +100,7 @@ RETURNED: Final = re.compile(
     r"|original message(?: follows| headers| mail info|[ \t:-]{0,80}\r?$)|original mail info|the original message is over"
     r"|unsent message follows|message text follows|returned message|message headers follow"
     r"|the header of the original|(?:start of )?returned (?:mail|message)"
+    r"|the first \d{1,4} lines of (?:your|the) (?:original )?message"
     r"|message header follows|copy of (?:the|your) message|message non-deliverable|-+ ?message body"
     r"|(?:return-path|received|x-received|dkim-signature|x-google-smtp-source|x-originating-ip):)",
     re.IGNORECASE | re.MULTILINE,

@@ -13,9 +13,8 @@ from typing import Final
 from postroom.core.bounceread import MADE_BY, Said, make_sense
 from postroom.core.bouncereason import BounceReason
 from postroom.core.inmail import Report, ReportedRecipient
-from postroom.core.message import DELIVERY_HEADER
 from postroom.inbound.charsets import decode
-from postroom.inbound.clean import clean_line, clean_text, clean_token
+from postroom.inbound.clean import clean_line, clean_text
 from postroom.inbound.defects import Defect
 from postroom.inbound.encodedwords import decode_field
 from postroom.inbound.fluflbounce import find_failed
@@ -46,7 +45,6 @@ from postroom.inbound.reportwords import (
 from postroom.inbound.transfer import read_content
 
 
-DELIVERY_MOST: Final = 100
 _READ_MOST: Final = 256 * 1024  # of a report's own fields
 _ORIGINAL_MOST: Final = 1024 * 1024  # where the fields of the original must stand
 _TEXTS_MOST: Final = 3  # parts that are looked at for the report's own words
@@ -67,9 +65,6 @@ READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE}
 _FAILED_FIELDS: Final = ("x-failed-recipients",)
 _COMPLAINT: Final = re.compile(r"complaint about message from [0-9a-f.:]{3,45}", re.IGNORECASE)
 _LOOSE_ID: Final = re.compile(rb"^message-id[ \t]*:(.{0,998})", re.IGNORECASE | re.MULTILINE)
-_LOOSE_DELIVERY: Final = re.compile(
-    rb"^" + DELIVERY_HEADER.encode() + rb"[ \t]*:(.{0,200})", re.IGNORECASE | re.MULTILINE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +126,11 @@ def read_report(raw: bytes, parts: Parts, defects: set[Defect]) -> Report:
     blocks = (
         told or _loose(raw, parts, defects) or find_in_json(words.body) or _in_words(raw, words)
     )
-    message_id, delivery = _original(raw, parts.leaves, defects)
+    message_id = _original_id(raw, parts.leaves, defects)
     found_id = _LOOSE_ID.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
-    found_delivery = _LOOSE_DELIVERY.search(raw, parts.body, parts.body + _ORIGINAL_MOST)
     return Report(
         tuple(_understood(one, words, reporting_mta) for one in blocks[:RECIPIENTS_MOST]),
         message_id or (find_id([found_id[1]], set()) if found_id else None),
-        delivery or (_delivery(found_delivery[1]) if found_delivery else None),
         reporting_mta,
     )
 
@@ -262,22 +255,15 @@ def _read_with(block: ReportedRecipient, around: str) -> ReportedRecipient:
     status, code = find_numbers(diagnostic, block.status)
     if code is None:
         status, code = find_numbers(around, status)
-    sense = make_sense(Said(block.action, status, code, diagnostic, around))
+    sense = make_sense(Said(block.action, status, code, diagnostic, around, block.recipient))
     return replace(block, status=status, reply_code=code, sense=sense)
 
 
-def _original(
-    raw: bytes, leaves: Sequence[Part], defects: set[Defect]
-) -> tuple[str | None, str | None]:
-    """Message-ID and delivery of the message that the report is about, as far as it is returned."""
+def _original_id(raw: bytes, leaves: Sequence[Part], defects: set[Defect]) -> str | None:
+    """The Message-ID of the message that the report is about, as far as it is returned."""
     for part in reversed(leaves):
         if part.type.value in _ORIGINAL_TYPES:
             content = read_content(raw, part, defects)[:_ORIGINAL_MOST]
             head, _ = read_head(content.lstrip())
-            delivery = _delivery(head.first(DELIVERY_HEADER.lower()) or b"")
-            return find_id(head.every("message-id"), set()), delivery
-    return None, None
-
-
-def _delivery(value: bytes) -> str | None:
-    return clean_token(value.decode("ascii", errors="replace"), DELIVERY_MOST) or None
+            return find_id(head.every("message-id"), set())
+    return None

@@ -8,9 +8,18 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.inbound.awaywords import ABSENT, AWAY, AWAY_PREFIX
-from postroom.inbound.replywords import BOUNCED, REPORTS, STILL_TRIED
-from postroom.inbound.reportforms import FORMS, RETURNED, SENDER, Form, Said
+from postroom.core.subject import AUTOMATIC
+from postroom.inbound.awaywords import ABSENT, AWAY
+from postroom.inbound.reportforms import (
+    BOUNCED,
+    FORMS,
+    REPORTS,
+    RETURNED,
+    SENDER,
+    STILL_TRIED,
+    Form,
+    Said,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,8 @@ _SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])"
 _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
 _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
-_AWAY: Final = re.compile(rf"{AWAY}|(?:{AWAY_PREFIX})\s?[:\uff1a]", re.IGNORECASE)
-_ABSENT: Final = re.compile(ABSENT, re.IGNORECASE)
+_AWAY: Final = re.compile(rf"{AWAY}|(?:{AUTOMATIC})\s?[:\uff1a]", re.IGNORECASE)
+_ABSENT: Final = re.compile(rf"{ABSENT}|out of (?:the )?office", re.IGNORECASE)
 _REPORTED: Final = re.compile(REPORTS, re.IGNORECASE)
 _AWAY_ACTION: Final = "auto-replied"
 # Those that there are (RFC 5321, 4954, 7504 and what is registered): a server's own inventions say nothing.

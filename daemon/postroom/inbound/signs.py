@@ -26,6 +26,7 @@ _USED: Final = (
     "in-reply-to",
     "references",
     "content-type",
+    "content-transfer-encoding",
 )
 _AT: Final = re.compile(r"\s*(?:\(at\)|\[at\]|\{at\})\s*", re.IGNORECASE)
 _ADDRESS: Final = re.compile(

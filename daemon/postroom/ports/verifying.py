@@ -13,7 +13,8 @@ class Question:
 
     `client_ip` is the address that handed the message in, None where a trusted relay did and did not say from whom it
     had it: then SPF can mean nothing. `envelope_sender` '' = the null reverse-path. `from_address` is the one address
-    in From, None where there is not exactly one; `reply_to` are all addresses in Reply-To.
+    in From, None where there is not exactly one; `reply_to` are all addresses in Reply-To. `is_hurried`: other mail waits
+    for this one, so that less time is to be spent on it.
     """
 
     raw: bytes | Path
@@ -23,6 +24,7 @@ class Question:
     is_trusted: bool
     from_address: str | None
     reply_to: tuple[str, ...]
+    is_hurried: bool = False
 
 
 class Verifier(Protocol):

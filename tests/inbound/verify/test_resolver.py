@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -35,7 +35,7 @@ ZONE = Zone(
 
 @asynccontextmanager
 async def _real(
-    zone: Zone, clock: FakeClock | None = None, patience_s: float = 0.2
+    zone: Zone, clock: FakeClock | None = None, patience_s: float = 30.0
 ) -> AsyncIterator[tuple[DnsResolver, NameServer]]:
     async with name_server(zone) as server:
         nameservers = [("127.0.0.1", server.port)]
@@ -48,6 +48,15 @@ async def resolver(request: pytest.FixtureRequest) -> AsyncIterator[Resolver]:
         yield FakeResolver(ZONE)
         return
     async with _real(ZONE) as (real, _):
+        yield real
+
+
+@pytest.fixture(params=["fake", "real"])
+async def hasty(request: pytest.FixtureRequest) -> AsyncIterator[Resolver]:
+    if request.param == "fake":
+        yield FakeResolver(ZONE)
+        return
+    async with _real(ZONE, patience_s=0.2) as (real, _):
         yield real
 
 
@@ -68,7 +77,6 @@ ANSWERS = {
     "no such name": (Lookup(Kind.TXT, "gone.example"), Nothing(is_name_missing=True)),
     "no such record": (Lookup(Kind.MX, "a.good.example"), Nothing(is_name_missing=False)),
     "a server that fails": (Lookup(Kind.TXT, "failing.example"), NoAnswer()),
-    "a server that is silent": (Lookup(Kind.TXT, "silent.example"), NoAnswer()),
 }
 
 
@@ -80,6 +88,10 @@ async def test_what_dns_says_is_a_value(resolver: Resolver, lookup: Lookup, answ
         assert sorted(found.records) == sorted(answer.records)
     else:
         assert found == answer
+
+
+async def test_a_server_that_is_silent_gives_no_answer(hasty: Resolver) -> None:
+    assert await hasty.ask(Lookup(Kind.TXT, "silent.example")) == NoAnswer()
 
 
 async def test_twenty_equal_questions_are_one_packet() -> None:
@@ -139,7 +151,7 @@ async def test_that_there_is_nothing_holds_for_a_while_too() -> None:
         assert len(server.packets) == 2
 
 
-async def test_that_nobody_answered_is_not_kept() -> None:
+async def test_that_a_server_could_not_tell_is_not_kept() -> None:
     zone = Zone(dict(ZONE.records), failing={"good.example"})
     async with _real(zone) as (resolver, _):
         lookup = Lookup(Kind.TXT, "good.example")
@@ -148,13 +160,55 @@ async def test_that_nobody_answered_is_not_kept() -> None:
         assert isinstance(await resolver.ask(lookup), Found)
 
 
+SILENT = Lookup(Kind.TXT, "silent.example")
+GOOD = Lookup(Kind.TXT, "good.example")
+
+
+@pytest.mark.parametrize(
+    ("others", "seconds", "asked"),
+    [(True, 59, 1), (True, 61, 2), (False, 4, 1), (False, 6, 2)],
+    ids=["others answer", "others answer, over", "nobody answers", "nobody answers, over"],
+)
+async def test_who_is_silent_is_not_asked_again_for_a_while(
+    others: bool,  # noqa: FBT001 - a column
+    seconds: int,
+    asked: int,
+) -> None:
+    clock, door = FakeClock(), _Door({SILENT.name})
+    resolver = _with(door, clock)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(resolver.ask(SILENT))
+        await settle()
+        if others:
+            await resolver.ask(GOOD)
+        door.give_up()
+    clock.advance(seconds)
+    assert (first.result(), await resolver.ask(SILENT)) == (NoAnswer(), NoAnswer())
+    assert door.asked.count(SILENT) == asked
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(0, 2), (2, 1)], ids=["at once", "slow"])
+async def test_what_cost_time_until_the_asker_had_none_left_counts_as_silent(
+    seconds: int, asked: int
+) -> None:
+    clock, door = FakeClock(), _Door({SILENT.name})
+    resolver = _with(door, clock)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(resolver.ask(SILENT))
+        await settle()
+        clock.advance(seconds)
+        first.cancel()
+    door.give_up()
+    assert await resolver.ask(SILENT) == NoAnswer()
+    assert door.asked.count(SILENT) == asked
+
+
 async def test_the_cache_is_bounded() -> None:
     door = _Door()
-    resolver = DnsResolver(FakeClock(), [("127.0.0.1", 53)])
-    resolver._door = door
+    resolver = _with(door, FakeClock())
     for number in (*range(2_100), 2_099, 0):
         await resolver.ask(Lookup(Kind.A, f"n{number}.example"))
-    assert door.asked == 2_101
+    assert len(door.asked) == 2_101
 
 
 @pytest.mark.parametrize(
@@ -209,14 +263,28 @@ async def test_a_machine_that_gets_its_network_later_is_asked_then(tmp_path: Pat
 
 
 class _Door:
-    """Answers at once."""
+    """Answers at once, but for names that are silent until it gives up."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    def __init__(self, silent: Collection[str] = ()) -> None:
+        self.asked: list[Lookup] = []
+        self._silent = silent
+        self._gives_up = asyncio.Event()
 
     async def ask(self, lookup: Lookup) -> Told:
-        self.asked += 1
+        self.asked.append(lookup)
+        if lookup.name in self._silent:
+            await self._gives_up.wait()
+            return Told(NoAnswer(), 0, is_silence=True)
         return Told(Found(("192.0.2.1",)), 60)
+
+    def give_up(self) -> None:
+        self._gives_up.set()
+
+
+def _with(door: _Door, clock: FakeClock) -> DnsResolver:
+    resolver = DnsResolver(clock, [("127.0.0.1", 53)], patience_s=600.0)
+    resolver._door = door
+    return resolver
 
 
 @contextmanager

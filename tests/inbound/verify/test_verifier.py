@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.core.authentication import Authentication, Outcome, Verdict
+from postroom.inbound.verify import verifier
 from postroom.inbound.verify.resolver import DnsResolver
 from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ports.resolving import Kind, Lookup
@@ -431,6 +432,14 @@ async def test_dns_that_never_answers_costs_the_budget_and_no_more() -> None:
     assert _all_is_temporary(found)
     assert (found.from_domain, found.from_organisation) == ("good.example", None)
     assert found.reply_to_organisation is None
+
+
+async def test_where_other_mail_waits_less_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "HURRIED_S", 0.05)
+    how = {"envelope_sender": "x@good.example", "is_hurried": True}
+    async with asyncio.timeout(30):
+        found = await judge_mail(sign(MAIL, "good.example"), DeadResolver(), budget_s=600, **how)
+    assert _all_is_temporary(found)
 
 
 async def test_a_machine_without_dns_says_so(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from postroom.api.problems import Code, Refusal, invalid
+from postroom.api.problems import NOT_FOUND, Code, Refusal, invalid
 from postroom.api.render import render_event
-from postroom.api.requests import EventQuery
+from postroom.api.requests import Asked, EventQuery
 from postroom.api.requests_leases import StreamQuery
 from postroom.api.routing import Answer, Call, Content, Result, Route
-from postroom.api.shapes import EventList, EventPage
+from postroom.api.shapes_events import Event, EventList, EventPage
 from postroom.api.streaming import stream
 from postroom.core.ids import Kind, decode_id
 from postroom.ports.desk import Reader
@@ -38,6 +38,18 @@ async def list_events(call: Call[EventQuery, None]) -> Result:
         log_id=span[0],
     )
     return Answer(page)
+
+
+async def get_event(call: Call[Asked, None]) -> Result:
+    """One event of the log."""
+    seq = decode_id(Kind.EVENT, call.id)
+    if seq is None or seq > _LARGEST:
+        return NOT_FOUND
+    found = await call.parts.reader.find_events(seq - 1, 1)
+    if not found or found[0].seq != seq:
+        return NOT_FOUND
+    log_id, _, _ = await call.parts.reader.event_span()
+    return Answer(render_event(found[0], log_id))
 
 
 async def stream_events(call: Call[StreamQuery, None]) -> Result:
@@ -102,4 +114,5 @@ ROUTES: Final = (
         StreamQuery,
         content_type=_STREAM,
     ),
+    Route("GET", "/events/{id}", get_event, "Read an event", {200: Event}),
 )

@@ -24,10 +24,11 @@ _RECORDS_MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer, and for how many seconds it holds."""
+    """An answer, and for how many seconds it holds; `is_silence`: nobody answered for as long as we wait."""
 
     answer: Answer
     ttl: int
+    is_silence: bool = False
 
 
 class DnsDoor:
@@ -55,6 +56,8 @@ class DnsDoor:
             )
         except dns.resolver.NXDOMAIN as missing:
             return Told(Nothing(is_name_missing=True), _negative_ttl(missing))
+        except dns.resolver.LifetimeTimeout:
+            return Told(NoAnswer(), 0, is_silence=True)
         except (dns.exception.DNSException, OSError, ValueError):
             return Told(NoAnswer(), 0)
         records = [_text(lookup.kind, one) for one in _sorted(lookup.kind, list(found))]

@@ -1,8 +1,8 @@
 """DNS for all checks: a bounded cache, one packet for equal questions, and never an exception or a held loop.
 
-Answers hold as long as their TTL says, within bounds; that nobody answered is not kept. Without servers given, those of
-the system are asked, and looked up again from time to time: a machine may get its network after its daemon, and a
-missing or broken file means that nobody answers.
+Answers hold as long as their TTL says, within bounds. That a server could not tell is not kept; that nobody answered in
+time is, for a while (silences). Without servers given, those of the system are asked, and looked up again from time to
+time: a machine may get its network after its daemon, and a missing or broken file means that nobody answers.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from postroom.inbound.verify.silences import Silences
 from postroom.ports.host import Clock
 from postroom.ports.resolving import Answer, Found, Lookup, NoAnswer
 
@@ -31,6 +32,7 @@ _SYSTEM_HOLDS_S: Final = 60
 _SYSTEM_READ: Final = 64 * 1024
 _SERVERS_MOST: Final = 3  # as every system resolver
 _SECOND: Final = 1_000_000
+_SLOW: Final = _SECOND
 
 
 class DnsResolver:
@@ -53,6 +55,7 @@ class DnsResolver:
         self._look_again_at = 0
         self._kept: OrderedDict[Lookup, tuple[int, Answer]] = OrderedDict()
         self._flights: dict[Lookup, _Flight] = {}
+        self._silences = Silences()
 
     async def ask(self, lookup: Lookup) -> Answer:
         """The answer, within the time box."""
@@ -79,15 +82,34 @@ class DnsResolver:
 
     async def _look_up(self, lookup: Lookup) -> Answer:
         door = await self._find_door()
-        if door is None:
+        asked_at = self._clock.monotonic()
+        if door is None or self._silences.holds(lookup, asked_at):
             return NoAnswer()
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(
+                self._silences.patience_s(lookup, self._patience_s, asked_at)
+            ):
                 told = await door.ask(lookup)
         except TimeoutError:
+            self._silences.add(lookup, asked_at, self._clock.monotonic())
             return NoAnswer()
+        except asyncio.CancelledError:  # whoever asked has no more time
+            self._note_slow(lookup, asked_at)
+            raise
+        if told.is_silence:
+            self._silences.add(lookup, asked_at, self._clock.monotonic())
+        elif isinstance(told.answer, NoAnswer):
+            self._note_slow(lookup, asked_at)
+        else:
+            self._silences.heard(self._clock.monotonic())
         self._keep(lookup, told.answer, told.ttl)
         return told.answer
+
+    def _note_slow(self, lookup: Lookup, asked_at: int) -> None:
+        """Note as silent what cost time without an answer."""
+        now = self._clock.monotonic()
+        if now - asked_at >= _SLOW:
+            self._silences.add(lookup, asked_at, now)
 
     async def _find_door(self) -> "DnsDoor | None":
         """The door to the servers of now; None where there are none."""

@@ -18,7 +18,10 @@ from postroom.store.sqlite.unit import UnitResult
 
 
 _KNOW: Final = "INSERT INTO mailbox (id) VALUES (?) ON CONFLICT DO NOTHING"
-_PAUSE: Final = "UPDATE mailbox SET paused_by = ?, paused_reason = ?, paused_at = ? WHERE id = ?"
+# Who pauses it again and says nothing takes nothing away from who said why.
+_PAUSE: Final = """
+    UPDATE mailbox SET paused_by = ?, paused_reason = ?, paused_at = ?
+    WHERE id = ? AND (paused_at IS NULL OR paused_reason = '' OR ? <> '')"""
 _RESUME: Final = """
     UPDATE mailbox SET paused_by = NULL, paused_reason = NULL, paused_at = NULL, breaker_state = 'closed',
         breaker_reason = NULL, faults_in_row = 0, last20 = 0, seen = 0, opened_at = NULL, probe_at = NULL,
@@ -53,7 +56,7 @@ _BY: Final = "config"
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """A unit that pauses a mailbox until a person resumes it."""
+    """A unit that pauses a mailbox until a person resumes it; done again, only a new reason changes what is known."""
 
     mailbox_id: str
     reason: str
@@ -63,7 +66,7 @@ class Pausing:
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
         """Nothing; what waits stays as it is, and the loop starts nothing more."""
         conn.execute(_KNOW, (self.mailbox_id,))
-        conn.execute(_PAUSE, (self.actor.by, self.reason, self.at, self.mailbox_id))
+        conn.execute(_PAUSE, (self.actor.by, self.reason, self.at, self.mailbox_id, self.reason))
         told = MailboxPaused(self.mailbox_id, is_paused=True, by=self.actor.by, reason=self.reason)
         return UnitResult(None, (told,))
 

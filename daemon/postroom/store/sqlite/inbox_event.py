@@ -141,13 +141,10 @@ def _answers(target: Target, mail: InMail) -> dict[str, object] | None:
     own = target.own
     if own is None:
         return None
-    is_known = mail.sender is not None and not mail.is_sender_ambiguous
     return {
         "job_id": encode_id(Kind.JOB, own.job),
         "delivery_id": encode_id(Kind.DELIVERY, own.number),
-        "from_recipient": is_known
-        and mail.sender is not None
-        and own.is_recipient(mail.sender.address),
+        "from_recipient": mail.author is not None and own.is_recipient(mail.author),
     }
 
 

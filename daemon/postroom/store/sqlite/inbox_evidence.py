@@ -117,8 +117,8 @@ def _is_wanted(publication: Publication) -> bool:
 def _find_named(mail: InMail) -> list[tuple[str, str]]:
     """Message-IDs, each with the address of whom it would be evidence."""
     named: list[tuple[str, str]] = []
-    if mail.sender is not None and mail.sender.address and not mail.is_sender_ambiguous:
-        named += [(message_id, mail.sender.address) for _, message_id in find_ids(mail)]
+    if mail.author is not None:
+        named += [(message_id, mail.author) for _, message_id in find_ids(mail)]
     report = mail.report
     original = normalise_id(report.original_message_id or "") if report is not None else ""
     if report is not None and original:

@@ -26,22 +26,15 @@ DROP_KNOWN: Final = """
         (SELECT mailbox_id, address_hash FROM known_sender WHERE last_at < ? ORDER BY last_at LIMIT ?)"""
 
 
-def sole_sender(mail: InMail) -> str:
-    """The one address in From, '' where that is not one."""
-    if mail.sender is None or mail.is_sender_ambiguous:
-        return ""
-    return mail.sender.address
-
-
 def is_first_time(conn: sqlite3.Connection, mailbox_id: str, mail: InMail) -> bool:
     """Whether the mailbox knows nobody of the address in From; who has no such address is known to nobody."""
-    sender = sole_sender(mail)
-    if not sender:
+    author = mail.author
+    if author is None:
         return True
-    hashed = hash_address(sender)
+    hashed = hash_address(author)
     looks = (
         (_CAME, (mailbox_id, hashed)),
-        (_WENT, (address_key(sender), mailbox_id)),
+        (_WENT, (address_key(author), mailbox_id)),
         (_WENT_LONG_AGO, (hashed, mailbox_id)),
     )
     return not any(conn.execute(sql, values).fetchone() for sql, values in looks)
@@ -49,6 +42,5 @@ def is_first_time(conn: sqlite3.Connection, mailbox_id: str, mail: InMail) -> bo
 
 def note_sender(conn: sqlite3.Connection, mailbox_id: str, mail: InMail, at: Instant) -> None:
     """A mail of this person was accepted."""
-    sender = sole_sender(mail)
-    if sender:
-        conn.execute(_NOTE, (mailbox_id, hash_address(sender), at))
+    if mail.author is not None:
+        conn.execute(_NOTE, (mailbox_id, hash_address(mail.author), at))

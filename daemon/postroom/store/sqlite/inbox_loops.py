@@ -1,7 +1,12 @@
-"""What a publication has to do with loops: it may make one, it may free what one holds, and its event says so."""
+"""What a publication has to do with loops: it may make one, it may free what one holds, and its event says so.
+
+What is forged for all that is known (verdict `fail`, and no token of ours) makes no loop: else whoever knows an address
+and a subject could silence a conversation.
+"""
 
 import sqlite3
 
+from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind
 from postroom.core.instant import Instant, format_instant
 from postroom.ports.arriving import Publication
@@ -14,8 +19,10 @@ def listen(
     conn: sqlite3.Connection, one: Publication, thread: int, kind: AutomationKind, event: int
 ) -> Loop | None:
     """The loop that this mail makes, if it is the one too many; counted once, however many events it is."""
+    if _is_forged(one):
+        return None
     at = one.received.arrival.at
-    return find_loop(conn, Heard(one.mailbox_id, thread, _sender(one), kind, at, event))
+    return find_loop(conn, Heard(one.mailbox_id, thread, one.mail.author or "", kind, at, event))
 
 
 def free_for(
@@ -24,7 +31,7 @@ def free_for(
     """What is free again because a person wrote in this thread."""
     if kind is not AutomationKind.HUMAN:
         return ()
-    person = Person(one.mailbox_id, thread, _sender(one), one.received.arrival.at)
+    person = Person(one.mailbox_id, thread, one.mail.author or "", one.received.arrival.at)
     return free_by_person(conn, person)
 
 
@@ -39,6 +46,5 @@ def held_picture(
     return {} if at is None else {"held": True, "held_at": format_instant(at)}
 
 
-def _sender(one: Publication) -> str:
-    sender = one.mail.sender
-    return "" if sender is None or one.mail.is_sender_ambiguous else sender.address
+def _is_forged(one: Publication) -> bool:
+    return one.authentication.verdict is Verdict.FAIL and not one.tokens

@@ -21,7 +21,6 @@ from postroom.core.matching import (
 )
 from postroom.core.subject import answers_something, subject_key
 from postroom.ports.arriving import Publication
-from postroom.store.sqlite.inbox_known import sole_sender
 from postroom.store.sqlite.inbox_own import Own, find_named, find_own
 from postroom.store.sqlite.spoiled import find_document
 
@@ -72,29 +71,29 @@ def find_by_tokens(conn: sqlite3.Connection, publication: Publication) -> tuple[
 def find_by_signs(conn: sqlite3.Connection, publication: Publication) -> Target:
     """The thread that ids, Thread-Index or subject name; a new one, when none does."""
     mail, mailbox_id = publication.mail, publication.mailbox_id
-    sender = sole_sender(mail)
+    author = mail.author or ""
     ids = [*find_ids(mail)]
     if mail.report is not None and mail.report.original_message_id is not None:
         ids.append((MatchedBy.REFERENCES, normalise_id(mail.report.original_message_id)))
     for sign, message_id in ids:
         named = find_named(conn, mailbox_id, message_id)
         if named is not None:
-            return Target(named.thread, sign, Confidence.STRONG, named.pick(sender))
-    weak = _find_weak(conn, publication, sender) if sender else None
+            return Target(named.thread, sign, Confidence.STRONG, named.pick(author))
+    weak = _find_weak(conn, publication, author) if author else None
     return weak or Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 
 def note_peer(conn: sqlite3.Connection, publication: Publication, thread: int) -> None:
     """Remember by which weak signs later mail of this sender may be tied to the thread."""
-    sender = sole_sender(publication.mail)
-    if sender:
+    author = publication.mail.author
+    if author is not None:
         for clue in _clues(publication.mail).values():
-            row = (publication.mailbox_id, address_key(sender), clue, thread, publication.at)
+            row = (publication.mailbox_id, address_key(author), clue, thread, publication.at)
             conn.execute(_NOTE_PEER, row)
 
 
-def _find_weak(conn: sqlite3.Connection, publication: Publication, sender: str) -> Target | None:
-    mail, mailbox_id, peer = publication.mail, publication.mailbox_id, address_key(sender)
+def _find_weak(conn: sqlite3.Connection, publication: Publication, author: str) -> Target | None:
+    mail, mailbox_id, peer = publication.mail, publication.mailbox_id, address_key(author)
     since = Instant(publication.at - micros(WEAK_FOR))
     for sign, clue in _clues(mail).items():
         if sign is MatchedBy.SUBJECT and not answers_something(mail.subject):

@@ -243,15 +243,14 @@ class Publishing:
         return row
 
     def _raise_feedback(self, conn: sqlite3.Connection, part: "_Part") -> None:
-        own, mail = part.target.own, self.prepared.publication.mail
+        own, author = part.target.own, self.prepared.publication.mail.author
         if own is None:
             return
         if part.told is not None:
             if part.told.is_verified and part.told.fact is not None:
                 raise_feedback(conn, own.number, part.told.fact.feedback)
             return
-        is_known = mail.sender is not None and not mail.is_sender_ambiguous
-        is_hers = is_known and mail.sender is not None and own.is_recipient(mail.sender.address)
+        is_hers = author is not None and own.is_recipient(author)
         is_sure = part.target.is_proof or (is_hers and part.target.confidence is Confidence.STRONG)
         if part.kind is AutomationKind.HUMAN and is_sure:
             raise_feedback(conn, own.number, Feedback.REPLIED)

@@ -2,11 +2,13 @@
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
+from postroom.core.message import reply_to_of
 from postroom.core.record import DeliveryRecord, Page
 from postroom.ports.desk import DeliveryFilter, Hold
 from postroom.store.sqlite import rows
@@ -24,8 +26,10 @@ from postroom.store.sqlite.keyset import (
 _LOOK: Final = 1_000
 
 _ONE: Final = f"""
-    SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id
+    SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id,
+        (SELECT json_extract(spec, '$.subject') FROM job WHERE job.number = delivery.job) AS subject
     FROM delivery WHERE number = ?"""
+_WAYS_BACK: Final = "SELECT head, envelope_from FROM delivery WHERE number = ?"
 _PLACE: Final = "SELECT state, created_at FROM delivery WHERE number = ?"
 _HISTORY: Final = f"SELECT {rows.HISTORY} FROM history WHERE delivery = ? ORDER BY number"
 
@@ -78,7 +82,11 @@ def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | Non
     if row is None:
         return None
     history = tuple(rows.history_of(past) for past in conn.execute(_HISTORY, (number,)))
-    return rows.delivery_of(row, history, row["trace_id"])
+    head, return_path = conn.execute(_WAYS_BACK, (number,)).fetchone()
+    found = rows.delivery_of(row, history, row["trace_id"])
+    return replace(
+        found, subject=row["subject"], reply_to=reply_to_of(head), return_path=return_path
+    )
 
 
 def find_deliveries(
@@ -212,7 +220,7 @@ def _is_candidate(
 
 def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
     row = conn.execute(_ONE, (number,)).fetchone()
-    return rows.delivery_of(row, trace_id=row["trace_id"])
+    return replace(rows.delivery_of(row, trace_id=row["trace_id"]), subject=row["subject"])
 
 
 def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:

@@ -22,7 +22,7 @@ from postroom.core.velocity import (
     Bound,
     Evidence,
     HoldScope,
-    is_shared,
+    is_answering,
     is_too_much,
     most_of,
 )
@@ -149,14 +149,14 @@ class _Machine:
         return is_much and not _is_held(self.conn, self.heard.mailbox_id, scope, name)
 
     def _answers_us(self, domain: str) -> bool:
-        """Whether we wrote to the domain of late, and not far more than is answered."""
+        """Whether we wrote to the domain of late, as much as would be answered so."""
         mailbox_id, since = self.heard.mailbox_id, self.heard.at - micros(DAY)
         counted = _latest(self.conn, self.heard, f"{HoldScope.DOMAIN} {domain}", MACHINE)
         first = min(counted)
         most = 2 * len(counted) + 1
         rows = self.conn.execute(_WROTE_THERE, (mailbox_id, domain, most)).fetchall()
         ours = [row["created_at"] for row in rows if row["created_at"] > since]
-        return bool(ours) and not is_shared(len(counted), sum(at >= first for at in ours))
+        return is_answering(len(counted), sum(at >= first for at in ours))
 
     def _loop(
         self, evidence: Evidence, scope: HoldScope = HoldScope.THREAD, name: str = ""

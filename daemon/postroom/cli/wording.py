@@ -1,0 +1,22 @@
+"""Small things as people read them: instants, and what a server said."""
+
+import re
+from typing import Final
+
+from postroom.cli.paper import plain
+
+
+_INSTANT: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z", re.ASCII)
+
+
+def short(instant: object) -> object:
+    """An instant without its fraction of a second; anything else as it is."""
+    found = _INSTANT.fullmatch(plain(instant))
+    return f"{found[1]}Z" if found else instant
+
+
+def said(code: object, enhanced: object, text: object) -> str:
+    """The parts of an SMTP reply as one harmless line: code, enhanced status (once, the text may begin with it) and text."""
+    status, words = plain(enhanced), plain(text)
+    parts = (plain(code), "" if words.startswith(status) else status, words)
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,135 @@
+"""Reports in wordings that no table lists: what they say, and of whom."""
+
+import pytest
+
+from postroom.core.bounceread import WORDS_MOST, Said, find_reason, make_sense, plain_words
+from postroom.core.bouncereason import BounceReason, Sense
+
+
+_R = BounceReason
+
+# In the words of nobody in particular: what is said at RCPT, and what it comes to.
+FAMILIES = {
+    "nobody, of a customer": ("550 5.1.1 The customer you wrote to is not registered with us", _R.RECIPIENT_UNKNOWN),
+    "nobody, before its noun": ("550 5.1.1 Nonexistent recipient", _R.RECIPIENT_UNKNOWN),
+    "nobody, in one word": ("550 BAD_RECIPIENT", _R.RECIPIENT_UNKNOWN),
+    "nobody, misspelt": ("550 local system don't exists that user", _R.RECIPIENT_UNKNOWN),
+    "nobody, in a policy's number": ("554 5.7.1 Recipient address rejected: user nonexisting", _R.RECIPIENT_UNKNOWN),
+    "nobody, no longer": ("550 5.1.1 That person is no longer employed here", _R.RECIPIENT_UNKNOWN),
+    "nobody, unallocated": ("550 5.1.1 that box is unallocated", _R.RECIPIENT_UNKNOWN),
+    "nobody, es": ("550 5.1.1 La direccion indicada no existe", _R.RECIPIENT_UNKNOWN),
+    "nobody, fi": ("550 5.1.1 Vastaanottaja on tuntematon", _R.RECIPIENT_UNKNOWN),
+    "nobody, sv": ("550 5.1.1 Mottagaren är okänd", _R.RECIPIENT_UNKNOWN),
+    "nobody, pl": ("550 5.1.1 Adresat jest nieznany", _R.RECIPIENT_UNKNOWN),
+    "off, for want of use": ("550 Esta casilla ha vencido", _R.RECIPIENT_DISABLED),
+    "off, hibernated": ("550 5.7.1 the user's account was hibernated", _R.RECIPIENT_DISABLED),
+    "off, before its noun": ("550 Dormant mailbox", _R.RECIPIENT_DISABLED),
+    "off, de": ("550 Das Konto ist abgelaufen", _R.RECIPIENT_DISABLED),
+    "full, overdrawn": ("550 his maildir is overdrawn", _R.RECIPIENT_MAILBOX_FULL),
+    "full, by count": ("550 the user has too many messages on the server", _R.RECIPIENT_MAILBOX_FULL),
+    "full, where both are named": ("552 5.2.2 message too large, or the mailbox is full", _R.RECIPIENT_MAILBOX_FULL),
+    "full, fr": ("552 La boîte du client est saturée", _R.RECIPIENT_MAILBOX_FULL),
+    "no domain": ("451 4.5.2 the domain doesn't exist", _R.DOMAIN_UNKNOWN),
+    "no domain, of the registry": ("550 5.1.2 Bad destination system address", _R.DOMAIN_UNKNOWN),
+    "rate, per hour": ("554 5.2.122 too much: 30 messages per hour", _R.RATE_LIMITED),
+    "rate, at once": ("421 4.3.2 The number of concurrent connections exceeded a limit", _R.RATE_LIMITED),
+    "rate, of those unknown": ("421 4.7.0 Too many unknown users from there", _R.RATE_LIMITED),
+    "relay": ("550 Relay is disabled", _R.RELAYING_DENIED),
+    "papers": ("550 rejected for SPF: it may not send for the domain's owner", _R.SENDER_UNAUTHENTICATED),
+    "us, our address": ("550 the IP 192.0.2.1 is listed", _R.SENDER_REFUSED),
+    "us, our country": ("550 No mail from your country", _R.SENDER_REFUSED),
+    "us, a sender": ("550 Fake sender", _R.SENDER_REFUSED),
+    "us, by number": ("550 5.7.750 Service unavailable. Come back.", _R.SENDER_REFUSED),
+    "a server, its directory": ("451 4.3.0 the directory is offline", _R.DOMAIN_TROUBLE),
+    "a server, under repair": ("450 the backend system is under maintenance", _R.DOMAIN_TROUBLE),
+    "a policy": ("550 restricted by policy", _R.MESSAGE_REFUSED),
+    "a kind of file": ("550 Disallowed attachment type", _R.MESSAGE_REFUSED),
+    "refused, without why": ("550 That recipient is not permitted", _R.RECIPIENT_REFUSED),
+}  # fmt: skip
+
+# What must never end an address, though it speaks of somebody who is unknown.
+ABOUT_US = {
+    "our password": "535 5.7.8 authentication failed: invalid user name",
+    "our account": "550 5.7.1 Your account does not exist",
+    "our address, called back": "550 5.1.1 cannot verify your address: mailbox does not exist",
+    "a sender's address": "550 5.1.1 The sender address is unknown to the recipient's server",
+    "a sender by role": "550 5.7.1 Sender user unknown, cannot send a bounce to you",
+    "our From": "550 5.1.1 From address invalid: no such user",
+    "an originator": "550 5.7.1 The originator address is invalid",
+    "our header": "550 5.5.2 Missing or invalid addresses in To: header field",
+    "our numbers": "550 5.7.1 too many invalid recipients in this session",
+    "our host": "554 5.7.1 Host unknown to us: reverse DNS not found for your address",
+    "their directory": "550 5.1.1 User lookup failed: directory not found",
+    "a call that is under way": "550 5.1.1 Recipient address rejected: unverified address: user not found yet",
+    "whatever RFC 5321 says first": "550 Requested action not taken: mailbox unavailable. Reject due to policy restrictions",
+    "a full one": "550 5.2.2 Invalid address: no room for it",
+    "after the content": "550 5.7.1 no such user (in reply to end of DATA command)",
+    "what the recipient wants": "550 5.7.1 The recipient has blocked you: user unknown",
+}  # fmt: skip
+
+
+def sense_of(words: str, around: str = "") -> Sense:
+    """What it comes to when it is said of RCPT, its status and code as they stand there."""
+    code = int(words[:3])
+    status = next((one for one in words.split() if one.count(".") == 2 and one[0] in "45"), None)
+    said = words if "in reply to" in words else f"{words} (in reply to RCPT TO command)"
+    return make_sense(Said("failed", status, code, said, around))
+
+
+@pytest.mark.parametrize("case", FAMILIES)
+def test_a_wording_that_no_table_lists_is_read_by_its_family(case: str) -> None:
+    words, reason = FAMILIES[case]
+    assert sense_of(words).reason is reason
+
+
+@pytest.mark.parametrize("case", ABOUT_US)
+def test_what_speaks_of_us_never_ends_an_address(case: str) -> None:
+    assert sense_of(ABOUT_US[case]).suppression is None
+
+
+# Where a server names the address, and no noun.
+NAMED = {
+    "is not known": ("550 5.1.1 <a@x.example> is not known here", _R.RECIPIENT_UNKNOWN),
+    "has no account": ("550 5.1.1 I'm sorry but a@x.example does not have an account", _R.RECIPIENT_UNKNOWN),
+    "is switched off": ("550 <a@x.example> is a deactivated one", _R.RECIPIENT_DISABLED),
+    "joined to what is said": ("550 5.1.1 a@x.example:user not exist", _R.RECIPIENT_UNKNOWN),
+    "another's": ("550 5.7.1 b@y.example is not known here", _R.MESSAGE_REFUSED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_recipients_address_stands_for_the_noun(case: str) -> None:
+    words, reason = NAMED[case]
+    status = next((one for one in words.split() if one.count(".") == 2), None)
+    assert make_sense(Said("failed", status, 550, words, "", "A@x.example")).reason is reason
+
+
+FRAMES = {
+    "qmail": "192.0.2.7 does not like recipient.\nRemote host said: 550 5.1.1 unknown\nGiving up on 192.0.2.7.",
+    "a scanner's lines": "550 5.1.1 unknown\nThis message was checked by the antivirus of mx.example",
+    "what reports are called": "Undelivered Mail Returned to Sender: 550 5.1.1 it is not allowed: unknown user",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_what_a_report_says_of_itself_is_no_reason(frame: str) -> None:
+    said = Said("failed", "5.1.1", 550, FRAMES[frame])
+    assert make_sense(said).reason is _R.RECIPIENT_UNKNOWN
+
+
+HOSTILE = {
+    "nouns": "user ",
+    "long words": "mailbox " + "x" * 39 + " ",
+    "two halves that never meet": "number of messages a b c d ",
+    "what is ours": "sender address ",
+    "scanners": "scanned by " + "a" * 60,
+    "fillings": "unknown the this that of ",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_of_endless_words_only_the_first_are_looked_at(case: str) -> None:
+    endless = HOSTILE[case] * 20_000
+    assert find_reason(plain_words(endless)) is find_reason(plain_words(endless[:WORDS_MOST]))
+    late = f"{'x ' * WORDS_MOST}{HOSTILE[case]} user unknown"
+    assert find_reason(plain_words(late)) is None
