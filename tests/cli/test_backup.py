@@ -20,6 +20,7 @@ from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.cli_daemon import MAILBOXES
 from support.config_files import write_settings
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
+from support.power import PowerCuts
 from support.real_daemon import POSTROOM, env
 from support.store_host import NOON, outbox_in
 from support.store_jobs import new_job
@@ -108,6 +109,20 @@ def test_what_is_no_whole_backup_leaves_the_one_before(
     assert main(["backup", str(folder / "b.tar")]) == code
     assert names(folder) == {"b.tar"}
     assert (folder / "b.tar").read_bytes() == b"the one before"
+
+
+def test_when_the_power_fails_there_is_the_whole_backup_or_the_one_before(
+    tmp_path: Path, daemon: FakeDaemon, tar: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.on("POST /v1/backup", Say(body=tar))
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    (folder / "b.tar").write_bytes(b"the one before")
+    with PowerCuts(folder, monkeypatch) as power:
+        assert main(["backup", str(folder / "b.tar")]) == 0
+    for cut in power.images:
+        assert {cut.careful["b.tar"], cut.eager["b.tar"]} <= {b"the one before", tar}, cut.moment
+    assert power.images[-1].careful == {"b.tar": tar}
 
 
 def test_a_tar_that_is_cut_short_on_the_way_is_none(

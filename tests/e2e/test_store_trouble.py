@@ -1,5 +1,6 @@
 """A disk that is full or fails: nothing is accepted that is not stored, and what a relay answered is not forgotten."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.store.sqlite import accept_unit, loop_finish, loop_start
+from support.house import Nursery, house_in
 from support.post import FREE, open_post, setting, settings
 from support.relay import Default, Hold, ScriptedRelay
 from support.store_host import Faults, sqlite_error
@@ -171,3 +173,39 @@ async def test_a_start_or_a_mark_that_can_not_be_stored_is_made_later_and_nothin
         ended = await post.only(job)
         assert (str(ended.state), ended.attempts) == ("sent", 1)
         assert relay.copies(WHO) == 1
+
+
+def take(*names: str) -> Callable[[Path], None]:
+    def act(state: Path) -> None:
+        for name in names:
+            (state / name).unlink()
+
+    return act
+
+
+def replace(state: Path) -> None:
+    shutil.copy(state / "postroom.db", state / "other")
+    (state / "other").rename(state / "postroom.db")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [take("postroom.db"), take("postroom.db-wal"), take("lock"), replace, shutil.rmtree],
+    ids=["database", "its log", "the lock", "another in its place", "everything"],
+)
+@pytest.mark.parametrize("then", ["a job", "a question"])
+async def test_a_store_taken_away_under_the_daemon_ends_it_with_74_and_nothing_is_accepted(
+    act: Callable[[Path], None], then: str, tmp_path: Path, nursery: Nursery
+) -> None:
+    async with ScriptedRelay() as relay, house_in(tmp_path, relay.port, nursery) as house:
+        pid = await house.start()
+        await house.post(to=[WHO], send_at="2099-01-01T00:00:00Z")
+        act(tmp_path / "state")
+        if then == "a job":
+            status, told = await house.ask("POST", "/jobs", JOB)
+            assert (status, told["retryable"]) == (503, True)
+        else:
+            assert (await house.ask("GET", "/readyz"))[0] == 503
+        assert await house.end(pid) == 74
+        assert "was deleted or replaced" in house.log
+        assert not relay.connections

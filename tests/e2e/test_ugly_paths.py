@@ -196,6 +196,7 @@ async def test_a_row_that_can_not_be_read_is_set_aside_and_the_rest_goes_on(tmp_
         await post.run(660)
         assert await post.states(job) == {WHO: "held"}
         assert await post.states(fine) == {"b@one.example": "sent"}
+        assert post.log.getvalue().count('"event": "delivery.quarantined"') == 1
 
 
 @pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])

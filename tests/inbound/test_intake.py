@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -27,9 +28,11 @@ from postroom.ports.arriving import (
     PublishResult,
     RawFile,
     Received,
+    Spoiled,
 )
 from postroom.ports.errors import StorageFull, StoreError, StoreUnavailable
 from postroom.ports.inbox import Inbox
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import ALICE, SUPPORT, PostOffice, arrival, in_mail, token_of
 from support.clock import CountedEntropy, FakeClock
 from support.store_host import NOON, outbox_in
@@ -119,7 +122,7 @@ class Stumbling:
     before: dict[str, list[BaseException]] = field(default_factory=dict)
     after: dict[str, list[BaseException]] = field(default_factory=dict)
 
-    async def find_received(self, after: int, limit: int) -> tuple[Received, ...]:
+    async def find_received(self, after: int, limit: int) -> tuple[Received | Spoiled, ...]:
         self._stumble(self.before, "find")
         return await self.inner.find_received(after, limit)
 
@@ -514,6 +517,32 @@ async def test_a_mail_from_the_mailbox_itself_is_a_loop(at_home: House) -> None:
     (event,) = await at_home.office.events()
     assert (event["type"], event["automation"]["kind"]) == ("auto_reply.received", "loop")
     assert event["thread"]["version"] == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE received SET recipients = '[{' WHERE number = 1",
+        "UPDATE received SET defects = '7' WHERE number = 1",
+        "UPDATE received SET envelope_from = CAST(x'ff40' AS TEXT) WHERE number = 1",
+    ],
+    ids=["no JSON", "another kind", "other bytes"],
+)
+async def test_what_is_damaged_where_it_is_stored_stays_there_and_holds_up_nobody(
+    at_home: House, sql: str
+) -> None:
+    def damage(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(sql)
+        return UnitResult(None)
+
+    await at_home.came("Damaged")
+    await at_home.came("Next")
+    await at_home.office.outbox.database.write(damage, lane=WriteLane.REST)
+    async with at_home.at_work():
+        await at_home.done(1)
+    assert [number for number, _ in at_home.account.set_aside] == [1]
+    assert [one.number for one in await at_home.inbox.find_received(0, 9)] == [1]
+    assert await at_home.subjects() == ["Next"]
 
 
 @pytest.mark.parametrize(("token", "kind"), [(token_of(7), "auto_reply"), (None, "human")])

@@ -22,7 +22,7 @@ from postroom.ops.logline import without_addresses
 from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
-from postroom.ports.changes import DoubtJudged, RecipientSuppressed
+from postroom.ports.changes import DeliveryQuarantined, DoubtJudged, RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped
 from support.ops_clock import LateClock
 from support.ops_deliveries import NEW_JOB, NOW, SENT, STARTED, refused, unanswered
@@ -361,6 +361,14 @@ def test_a_slow_down_is_a_warning_once_a_minute_and_its_end_is_said() -> None:
     first = log.lines()[0]
     told = ("reason_code", "per_minute", "at_once", "was_per_minute", "was_at_once", "unlogged")
     assert [first[name] for name in told] == ["rate.limited", 12.5, 2, 25, 4, 0]
+
+
+def test_a_damaged_delivery_is_an_error_that_names_it() -> None:
+    log = Log()
+    log.decisions.quarantined(DeliveryQuarantined(2, 1, "support"))
+    line = log.line()
+    assert (line["event"], line["level"]) == ("delivery.quarantined", "error")
+    assert (line["delivery_id"], line["job_id"]) == ("dlv_0000000000002", "job_0000000000001")
 
 
 def test_an_address_that_a_report_ended_is_said_without_the_address() -> None:

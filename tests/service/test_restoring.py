@@ -18,6 +18,7 @@ from postroom.service import restoring
 from postroom.service.archiving import Archiver, Room
 from postroom.service.restoring import Backup, Restored, restore, standing_backup
 from postroom.store.sqlite.state_dir import locked
+from support.power import Image, PowerCuts
 from support.store_host import NOON, outbox_in
 from support.store_jobs import new_job
 
@@ -123,6 +124,39 @@ async def test_cut_off_at_any_step_the_store_is_the_old_one_or_no_daemon_starts(
     else:
         pytest.fail("it never came to its end")
     assert seen >= {f"starts with {had}", "refused"}
+
+
+@pytest.mark.parametrize("had", [1, 0], ids=["a store", "nothing"])
+async def test_when_the_power_fails_at_any_step_the_store_is_the_old_one_or_the_new_or_no_daemon_starts(
+    tmp_path: Path, tar: bytes, monkeypatch: pytest.MonkeyPatch, had: int
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    if had:
+        await store_in(folder, had)
+    with PowerCuts(folder, monkeypatch) as power:
+        put(tar, folder / "state", replaces=True)
+    images = [found for cut in power.images for found in (cut.careful, cut.eager)]
+    told = set()
+    for place, found in enumerate(one for n, one in enumerate(images) if one not in images[:n]):
+        copy = tmp_path / f"cut-{place}"
+        lay(found, copy)
+        try:
+            told.add(await jobs_in(copy))
+        except StateRefused as refused:
+            told.add(-1)
+            assert "--replace" in str(refused)  # noqa: PT017
+    assert told == {had, 3, -1}
+    lay(power.images[-1].careful, tmp_path / "end")
+    assert await jobs_in(tmp_path / "end") == 3
+
+
+def lay(found: Image, folder: Path) -> None:
+    """Files as a disk kept them."""
+    (folder / "state").mkdir(parents=True, mode=0o700)
+    for name, content in found.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / name).write_bytes(content)
 
 
 async def test_what_was_there_is_moved_aside_and_opens_as_before(

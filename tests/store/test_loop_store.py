@@ -14,7 +14,13 @@ from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
 from postroom.core.slowing import FORGOTTEN, Slowing
 from postroom.core.speed import SpeedMoved
-from postroom.ports.changes import EventPublished, JobChanged, RowsWaiting, StateMoved
+from postroom.ports.changes import (
+    DeliveryQuarantined,
+    EventPublished,
+    JobChanged,
+    RowsWaiting,
+    StateMoved,
+)
 from postroom.ports.desk import Actor, CancelAnswer, Verdict
 from postroom.ports.looping import (
     Bucket,
@@ -483,17 +489,39 @@ async def test_time_spent_waiting_for_us_does_not_count_towards_the_lifetime(
         assert started.date_at == one.date_at
 
 
-async def test_a_row_that_can_not_be_read_is_set_aside_and_stops_nobody(tmp_path: Path) -> None:
+DAMAGE = {
+    "a body of nonsense": "UPDATE body SET segments = '[7, {\"sha\": 1}]' WHERE number = 1",
+    "no JSON": "UPDATE body SET segments = 'nonsense' WHERE number = 1",
+    "no body": "UPDATE job SET body = NULL WHERE number = 1",
+    "a condition of nonsense": "UPDATE delivery SET if_json = '{' WHERE number = 1",
+    "a condition of another kind": "UPDATE delivery SET if_json = '[7]' WHERE number = 1",
+    "a recipient of other bytes": "UPDATE delivery SET recipient = CAST(x'ff40' AS TEXT) WHERE number = 1",
+    "an id of other bytes": "UPDATE delivery SET message_id = CAST(x'3cff' AS TEXT) WHERE number = 1",
+}
+
+
+@pytest.mark.parametrize("sql", DAMAGE.values(), ids=DAMAGE)
+async def test_a_row_that_can_not_be_read_is_set_aside_and_stops_nobody(
+    tmp_path: Path, sql: str
+) -> None:
     def damage(conn):  # type: ignore[no-untyped-def]
-        conn.execute("UPDATE body SET segments = '[7, {\"sha\": 1}]'")
+        conn.execute(sql)
         return UnitResult(None)
+
+    told = Listener()
 
     async with outbox_in(tmp_path) as outbox:
         await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.intake.accept(new_job(outbox.intake))
         await outbox.database.write(damage, lane=WriteLane.REST)
+        outbox.database.watch(told)
         assert await outbox.loop.start(start_of(1)) is None
-        now = await seen(outbox, 1)
-        assert (now.state, now.hold_reason) == (S.HELD, HoldReason.UNREADABLE)
+        held = "SELECT state, hold_reason FROM delivery WHERE number = 1"
+        assert rows_in(tmp_path, held) == [(S.HELD, HoldReason.UNREADABLE)]
+        assert [one for one in told.heard if isinstance(one, DeliveryQuarantined)] == [
+            DeliveryQuarantined(1, 1, "support")
+        ]
+        assert await outbox.loop.start(start_of(2)) is not None
         assert await outbox.loop.find_mailbox_queues() == ()
 
 

@@ -258,6 +258,20 @@ async def test_an_outcome_that_finds_the_disk_full_gets_the_room_of_the_ballast(
         assert ballast.exists()
 
 
+async def test_a_stop_on_a_full_disk_is_a_clean_stop(tmp_path: Path) -> None:
+    ballast, faults = tmp_path / "state" / "ballast", Faults()
+
+    def full(conn: sqlite3.Connection, sql: str) -> None:
+        if sql == "COMMIT" and ballast.exists():
+            raise sqlite_error(sqlite3.SQLITE_FULL, "database or disk is full")
+
+    async with outbox_in(tmp_path, faults=faults):
+        faults.before = full
+    assert not ballast.exists()
+    async with outbox_in(tmp_path) as outbox:
+        assert outbox.opened.recovered.was_clean_stop
+
+
 class HastyClock(HandClock):
     """Two seconds pass whenever somebody looks."""
 
@@ -292,6 +306,20 @@ async def test_nothing_is_accepted_into_a_store_that_the_next_start_will_not_fin
                 (tmp_path / "other").rename(lost)
             with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
                 await outbox.intake.accept(new_job(outbox.intake))
+            await outbox.database.wait_broken()
+
+
+@pytest.mark.parametrize("name", ["postroom.db", "postroom.db-wal", "lock"])
+async def test_while_nothing_is_written_the_heartbeat_finds_what_was_taken_away(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(StoreBroken, match="the daemon has to end"):  # noqa: PT012
+        async with outbox_in(tmp_path) as outbox:
+            await outbox.intake.accept(new_job(outbox.intake))
+            assert await outbox.database.probe() == 0
+            (tmp_path / "state" / name).unlink()
+            with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
+                await outbox.database.probe()
             await outbox.database.wait_broken()
 
 

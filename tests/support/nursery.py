@@ -1,7 +1,7 @@
 """Real daemons that start at once: a process that has imported everything, and forks one for each line it reads.
 
 `python -m support.nursery` reads JSON lines: {"start": CONFIG, "log": FILE, "env": {…}, "kill": [POINT, SIDE] | null,
-"boot_id": ID | null, "fds": N} answers the pid; {"wait": PID, "timeout_s": S} answers how it ended (an exit code,
+"boot_id": ID | null, "umask": N} answers the pid; {"wait": PID, "timeout_s": S} answers how it ended (an exit code,
 minus a signal, or null). When its input ends, so do its children.
 
 A daemon with `kill` ends itself with SIGKILL before or after the first commit of a named point (docs/internals.md).
@@ -77,7 +77,8 @@ def _open(asked: dict[str, Any], *given: Any) -> Any:
     *parts, rules = given
     if asked.get("boot_id"):
         rules = replace(rules or OpeningRules(), host=HostIdentity("machine", asked["boot_id"]))
-    return open_outbox(*parts, rules, Setting(GROUND, lambda _: GROUND, factory))
+    setting = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, factory)
+    return open_outbox(*parts, rules, setting)
 
 
 def _live(asked: dict[str, Any]) -> int:
@@ -86,6 +87,7 @@ def _live(asked: dict[str, Any]) -> int:
     for fd, to in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(fd, to)
     os.closerange(3, 64)
+    os.umask(asked.get("umask", 0o022))
     os.environ.update(asked.get("env", {}))
     return run(
         Path(asked["start"]), fit=lambda tools: replace(tools, open_outbox=partial(_open, asked))

@@ -34,7 +34,79 @@ class Faults:
                 faults.after(self, sql)
                 return done
 
+            def executemany(self, sql, parameters, /):  # type: ignore[no-untyped-def,override]
+                faults.statements.append(sql)
+                faults.before(self, sql)
+                done = super().executemany(sql, parameters)
+                faults.after(self, sql)
+                return done
+
         return Faulty
+
+
+class FailingDisk:
+    """Fails once, at the n-th statement after `arm(n)`, in one of FAULTS' ways; `fired` is the statement that failed.
+
+    With `times` the writes behind it fail as well, so many in all.
+    """
+
+    def __init__(self, kind: str, times: int = 1) -> None:
+        self.faults = Faults(self._before, self._after)
+        self._times = times
+        self._left = 0
+        self.fired: str | None = None
+        self.count = 0
+        self._fault = FAULTS[kind]
+        self._at = 0
+
+    def arm(self, nth: int) -> None:
+        """Count anew."""
+        self.fired, self.count, self._at = None, 0, nth
+
+    def _before(self, conn: sqlite3.Connection, sql: str) -> None:
+        self.count += 1
+        if self.count == self._at and not self._fault.is_after:
+            self._fail(conn, sql)
+        elif self._left and sql.split(maxsplit=1)[0] in (
+            "INSERT",
+            "UPDATE",
+            "DELETE",
+            "COMMIT",
+        ):
+            self._left -= 1
+            self._raise(conn)
+
+    def _after(self, conn: sqlite3.Connection, sql: str) -> None:
+        if self.count == self._at and self._fault.is_after:
+            self._fail(conn, sql)
+
+    def _fail(self, conn: sqlite3.Connection, sql: str) -> None:
+        self._at, self.fired, self._left = 0, sql, self._times - 1
+        self._raise(conn)
+
+    def _raise(self, conn: sqlite3.Connection) -> None:
+        if self._fault.takes_all and conn.in_transaction:
+            super(type(conn), conn).execute("ROLLBACK")
+        raise sqlite_error(self._fault.code, self._fault.said)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error of SQLite: `takes_all`: the whole transaction is gone with it; `is_after`: the statement did its work."""
+
+    code: int
+    said: str
+    takes_all: bool = False
+    is_after: bool = False
+
+
+FAULTS = {
+    "I/O error": Fault(sqlite3.SQLITE_IOERR_WRITE, "disk I/O error", takes_all=True),
+    "I/O error behind it": Fault(sqlite3.SQLITE_IOERR_FSYNC, "disk I/O error", is_after=True),
+    "full": Fault(sqlite3.SQLITE_FULL, "database or disk is full", takes_all=True),
+    "busy": Fault(sqlite3.SQLITE_BUSY, "database is locked"),
+    "no memory": Fault(sqlite3.SQLITE_NOMEM, "out of memory", takes_all=True),
+}
 
 
 def sqlite_error(code: int, name: str) -> sqlite3.OperationalError:
@@ -72,6 +144,17 @@ async def outbox_in(
         rules,
         setting,
     )
+    async with opened as outbox:
+        yield outbox
+
+
+@asynccontextmanager
+async def outbox_at(state_dir: Path, disk: FailingDisk | None = None) -> AsyncIterator[Outbox]:
+    """The outbox that lies in this directory, on a host with room, opened over a disk that may fail."""
+    factory = sqlite3.Connection if disk is None else disk.faults.factory()
+    setting = Setting(min_free_bytes=1 << 40, disk_free=lambda _: 1 << 40, factory=factory)
+    has_file = frozenset[str]().__contains__
+    opened = open_outbox(state_dir, HandClock(NOON), CountedEntropy(), has_file, None, setting)
     async with opened as outbox:
         yield outbox
 

@@ -35,7 +35,7 @@ from postroom.inbound.filing import Filed, Filing
 from postroom.inbound.judging import Judge
 from postroom.inbound.shortage import find_shortage
 from postroom.inbound.unread import describe_received
-from postroom.ports.arriving import Publication, Received
+from postroom.ports.arriving import Publication, Received, Spoiled
 from postroom.ports.changes import Change, MailReceived
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.ports.host import Clock
@@ -200,6 +200,11 @@ class Intake:
         if not found or found[0].number != number:
             return
         received = found[0]
+        if isinstance(received, Spoiled):
+            self._parts.account.mail_set_aside(
+                number, ValueError("it is damaged where it is stored")
+            )
+            return
         raw = self._parts.filing.raw(received.arrival.raw)
         read = await self._understand(received)
         is_hurried = len(line) > 1 or 2 * len(self._lines) > self._parts.in_hand
@@ -279,7 +284,9 @@ class Intake:
         return min(2 * wait, _LONGEST_WAIT_S)
 
 
-def _line_of(received: Received) -> str:
+def _line_of(received: Received | Spoiled) -> str:
+    if isinstance(received, Spoiled):
+        return f"alone {received.number}"
     arrival = received.arrival
     if arrival.sender:
         return f"from {address_key(arrival.sender)}"

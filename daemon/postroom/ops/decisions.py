@@ -20,7 +20,7 @@ from postroom.ops.logline import Value, recipient_hash, without_addresses
 from postroom.ops.logwords import Decision, LogEvent, Scope
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, NewJob, Replayed
-from postroom.ports.changes import DoubtJudged, RecipientSuppressed
+from postroom.ports.changes import DeliveryQuarantined, DoubtJudged, RecipientSuppressed
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
 
@@ -239,6 +239,17 @@ class Decisions:
                 "recipient_hash": recipient_hash(change.address),
                 "reason": change.reason,
                 "by": change.by,
+            },
+        )
+
+    def quarantined(self, change: DeliveryQuarantined) -> None:
+        """What is stored of a delivery is damaged: it is held."""
+        self._book.write(
+            LogEvent.DELIVERY_QUARANTINED,
+            {
+                "job_id": encode_id(Kind.JOB, change.job),
+                "delivery_id": encode_id(Kind.DELIVERY, change.number),
+                "mailbox_id": change.mailbox_id,
             },
         )
 

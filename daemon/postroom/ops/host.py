@@ -42,6 +42,12 @@ class SystemEntropy:
         return secrets.randbits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
 
 
+def time_slept() -> int:
+    """The microseconds that the machine has slept since it started: the monotonic clock does not count them."""
+    awake = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - awake) // _NANOS
+
+
 def find_host_name() -> str:
     """What we call ourselves in EHLO: this host's name where it is a domain, else an address literal (RFC 5321 §4.1.3)."""
     name = socket.gethostname()

@@ -65,6 +65,7 @@ class LogEvent(StrEnum):
     DELIVERY_HELD = "delivery.held"
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_SKIPPED = "delivery.skipped"
+    DELIVERY_QUARANTINED = "delivery.quarantined"
     DOUBT_SETTLED = "doubt.settled"
     DOUBT_LEFT = "doubt.left"
     DELIVERIES_EXPIRED = "deliveries.expired"
@@ -159,6 +160,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DELIVERY_HELD: _DELIVERY,
     LogEvent.DELIVERY_CANCELLED: _DELIVERY,
     LogEvent.DELIVERY_SKIPPED: _DELIVERY,
+    LogEvent.DELIVERY_QUARANTINED: ("job_id", "delivery_id", "mailbox_id"),
     LogEvent.DOUBT_SETTLED: _DOUBT,
     LogEvent.DOUBT_LEFT: _DOUBT,
     LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
@@ -247,6 +249,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DELIVERY_FAILED: LogLevel.WARNING,
     LogEvent.DELIVERY_UNCERTAIN: LogLevel.WARNING,
     LogEvent.DELIVERY_HELD: LogLevel.WARNING,
+    LogEvent.DELIVERY_QUARANTINED: LogLevel.ERROR,
     LogEvent.DOUBT_LEFT: LogLevel.WARNING,
     LogEvent.DELIVERIES_EXPIRED: LogLevel.WARNING,
     LogEvent.RECIPIENT_SUPPRESSED: LogLevel.WARNING,

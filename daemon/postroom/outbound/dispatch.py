@@ -8,7 +8,8 @@ Known limits: one loop in one process; a mailbox with a very long list of paused
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from postroom.core.admit import Finding, explain
@@ -60,6 +61,7 @@ class Dispatcher:
         self._alarm: asyncio.Task[None] | None = None
         self._is_expiring = False
         self._offset: int | None = None
+        self._believed_at: Callable[[], Instant | None] = lambda: None
 
     # -- from outside --------------------------------------------------------------------------
 
@@ -83,6 +85,10 @@ class Dispatcher:
         """What every gate says of this delivery now."""
         line = self._lines.get(row.mailbox_id)
         return () if line is None else explain(row, line.world, self._now())
+
+    def mind(self, believed_at: Callable[[], Instant | None]) -> None:
+        """Ask there where the clock would stand while it is doubted; None = it is believed."""
+        self._believed_at = believed_at
 
     def drain(self) -> None:
         """Start nothing more."""
@@ -170,18 +176,29 @@ class Dispatcher:
             self._account.store_refused(problem)
             feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
         else:
-            feed.end_read(rows, self._clock.now(), self._flights.taken)
+            now, believed_at = self._clock.now(), self._believed_at()
+            feed.end_read(rows, now, self._flights.taken, believed_at)
         self._woken.set()
 
     def _expire(self, group: asyncio.TaskGroup) -> None:
         """Rows that a gate found past their time are ended by the store, which looks at all of them."""
         found = False
+        if self._believed_at() is not None:
+            self._pass_over_expired()
+            return
         for line in self._awake.values():
             found = found or bool(line.expired)
             line.expired.clear()
         if found and not self._is_expiring:
             self._is_expiring = True
             group.create_task(self._end_expired())
+
+    def _pass_over_expired(self) -> None:
+        for line in self._awake.values():
+            over = [row.not_after for row in line.expired if row.not_after is not None]
+            line.expired.clear()
+            for feed in line.feeds if over else ():
+                feed.pass_over(Instant(min(over) + 1))
 
     async def _end_expired(self) -> None:
         try:
@@ -202,7 +219,13 @@ class Dispatcher:
         return Moment(self._clock.now(), self._clock.monotonic())
 
     def _look_at_clock(self, group: asyncio.TaskGroup, now: Moment) -> None:
-        """A wall clock that has gone back must not keep anything waiting beyond its own maximum."""
+        """A wall clock that has gone back must not keep anything waiting beyond its own maximum.
+
+        What was passed over while it was doubted is looked at when it is believed.
+        """
+        believed_at = self._believed_at()
+        for feed in self._feeds():
+            feed.look_again(believed_at)
         offset = now.at - now.mono
         has_gone_back = self._offset is None or offset < self._offset - JUMP
         self._offset = offset
@@ -243,11 +266,15 @@ class Dispatcher:
         found = [line.wake_at for line in self._awake.values() if line.wake_at is not None]
         found += [
             feed.more_at
-            for line in self._awake.values()
-            for feed in line.feeds
+            for feed in self._feeds()
             if feed.more_at is not None and feed.more_at > now.at
         ]
+        if self._believed_at() is not None and self._awake:
+            found.append(later(now.at, timedelta(seconds=RECHECK_S)))
         return found
+
+    def _feeds(self) -> list[Feed]:
+        return [feed for line in self._awake.values() for feed in line.feeds]
 
     async def _ring(self, wait_s: float) -> None:
         await self._clock.sleep(wait_s)

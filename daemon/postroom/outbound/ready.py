@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from postroom.core.clockdoubt import find_doubtful
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.looping import WaitingRow
@@ -45,6 +46,7 @@ class Feed:
     cursor: Cursor | None = None
     is_reading: bool = False
     not_after: Instant | None = None
+    doubtful_at: Instant | None = None
     _known: set[int] = field(default_factory=set)
     _noted_at: Instant | None = None
 
@@ -69,8 +71,17 @@ class Feed:
         self._noted_at = None
         return self.cursor
 
-    def end_read(self, rows: Iterable[WaitingRow], now: Instant, taken: set[int]) -> None:
-        """Keep what was read and is due; `taken` are the rows under way."""
+    def end_read(
+        self,
+        rows: Iterable[WaitingRow],
+        now: Instant,
+        taken: set[int],
+        believed_at: Instant | None = None,
+    ) -> None:
+        """Keep what was read and is due; `taken` are the rows under way.
+
+        `believed_at`: the clock is doubted, and what only it says is due is passed over, until that says so too (`doubtful_at`).
+        """
         self.is_reading = False
         self.more_at = None
         count = 0
@@ -80,6 +91,12 @@ class Feed:
                 break
             count += 1
             self.cursor = (row.due_at, row.number)
+            doubtful_at = find_doubtful(
+                row.planned_since, row.due_at, row.not_after, now, believed_at
+            )
+            if doubtful_at is not None:
+                self.pass_over(doubtful_at)
+                continue
             if row.number not in taken and row.number not in self._known:
                 self._known.add(row.number)
                 self._queue_for(row).append(row)
@@ -88,6 +105,18 @@ class Feed:
             self.more_at = now
         if self._noted_at is not None:
             self.note(self._noted_at)
+
+    def pass_over(self, until: Instant) -> None:
+        """Something is out of here that only a doubted clock says to be due; by the believed time it is from then on."""
+        self.doubtful_at = until if self.doubtful_at is None else min(self.doubtful_at, until)
+
+    def look_again(self, believed_at: Instant | None) -> None:
+        """Read what was passed over, where the believed time is there or the clock is believed (None)."""
+        if self.doubtful_at is None:
+            return
+        if believed_at is None or believed_at >= self.doubtful_at:
+            self.doubtful_at = None
+            self.note(AT_ONCE)
 
     def fail_read(self, again_at: Instant) -> None:
         """The store did not answer: read again at this instant."""
@@ -142,7 +171,8 @@ class Feed:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits in it, due or not, as far as the store has told."""
-        return self.more_at is None and not self.is_reading and not self._known
+        is_read = self.more_at is None and not self.is_reading and self.doubtful_at is None
+        return is_read and not self._known
 
     def _bound(self, not_after: Instant | None) -> None:
         if not_after is not None:

@@ -69,6 +69,13 @@ class StoredAttachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoiled:
+    """A message that was received, and can not be read any more from where it is stored."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Publication:
     """One received message for one mailbox, parsed, to become at most one event.
 

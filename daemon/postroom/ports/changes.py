@@ -69,6 +69,15 @@ class RecipientSuppressed:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryQuarantined:
+    """What is stored of this delivery can not be read: it is held, as it is, and the others go on."""
+
+    number: int
+    job: int
+    mailbox_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class EventPublished:
     """The log has grown by this event, and it is pending for these consumers: streams and long-polls look again."""
 
@@ -145,6 +154,7 @@ Change = (
     | JobChanged
     | MailboxPaused
     | RecipientSuppressed
+    | DeliveryQuarantined
     | EventPublished
     | ThreadWaits
     | LeaseTimed

@@ -7,7 +7,7 @@ from typing import Protocol
 from postroom.core.instant import Instant
 from postroom.core.record import ThreadRecord
 from postroom.core.token import Key
-from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received
+from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received, Spoiled
 from postroom.ports.errors import StoreError
 
 
@@ -21,7 +21,7 @@ class Inbox(Protocol):
         """Store a message and its envelope; its number. At this commit it is ours, and 250 may be said."""
         ...
 
-    async def find_received(self, after: int, limit: int) -> tuple[Received, ...]:
+    async def find_received(self, after: int, limit: int) -> tuple[Received | Spoiled, ...]:
         """Messages that are not published yet, with number > `after`, in order of receipt."""
         ...
 

@@ -15,7 +15,10 @@ from postroom.core.speed import SpeedMoved
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """A row of the ready queue. `is_suspect`: two crash recoveries found it under way."""
+    """A row of the ready queue. `is_suspect`: two crash recoveries found it under way.
+
+    `planned_since`: when it was accepted, of one that was never tried.
+    """
 
     number: int
     mailbox_id: str
@@ -26,6 +29,7 @@ class WaitingRow:
     not_after: Instant | None
     has_attachments: bool
     is_suspect: bool
+    planned_since: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

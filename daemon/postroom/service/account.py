@@ -16,6 +16,7 @@ from postroom.ops.signals import Signals
 from postroom.ports.accepting import Accepted, AcceptResult, KnownKey, NewJob, Replayed
 from postroom.ports.changes import (
     Change,
+    DeliveryQuarantined,
     DoubtJudged,
     MailboxPaused,
     RecipientSuppressed,
@@ -89,21 +90,32 @@ class LoopAccount:
     def committed(self, changes: Sequence[Change]) -> None:
         """Tell what people did to mailboxes, of loops, whom reports ended, what settled doubt (ports.changes.Observer)."""
         for change in changes:
-            match change:
-                case MailboxPaused(is_paused=True):
-                    self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
-                case MailboxPaused():
-                    self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
-                case ThreadHeld():
-                    self._chronicle.thread_held(change)
-                case ThreadFreed():
-                    self._chronicle.thread_freed(change)
-                case RecipientSuppressed():
-                    self._decisions.recipient_suppressed(change)
-                case DoubtJudged():
-                    self._decisions.doubt_judged(change)
-                case _:
-                    pass
+            self._tell_of_many(change)
+            self._tell_of_one(change)
+
+    def _tell_of_many(self, change: Change) -> None:
+        match change:
+            case MailboxPaused(is_paused=True):
+                self._chronicle.mailbox_paused(change.mailbox_id, change.reason, change.by)
+            case MailboxPaused():
+                self._chronicle.mailbox_resumed(change.mailbox_id, change.by)
+            case ThreadHeld():
+                self._chronicle.thread_held(change)
+            case ThreadFreed():
+                self._chronicle.thread_freed(change)
+            case _:
+                pass
+
+    def _tell_of_one(self, change: Change) -> None:
+        match change:
+            case RecipientSuppressed():
+                self._decisions.recipient_suppressed(change)
+            case DeliveryQuarantined():
+                self._decisions.quarantined(change)
+            case DoubtJudged():
+                self._decisions.doubt_judged(change)
+            case _:
+                pass
 
 
 class ToldIntake:

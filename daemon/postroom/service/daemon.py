@@ -165,6 +165,6 @@ class Daemon:
 
     async def _fail_with(self, outbox: Outbox) -> None:
         """End the daemon when the store can not be trusted any more."""
-        await outbox.database.wait_broken()
-        message = "the store can not be written any more"
+        why = await outbox.database.wait_broken()
+        message = f"the store can not be written any more: {why}"
         raise StoreBroken(message)

@@ -14,6 +14,7 @@ from postroom.service.archiving import find_last
 from postroom.service.findings import Finding, fail, fine, warn
 from postroom.store.sqlite.inspecting import find_newest
 from postroom.store.sqlite.outbox import MIN_FREE_BYTES
+from postroom.store.sqlite.space import kept_free
 from postroom.store.sqlite.state_dir import LOCK, check_file_system, check_placed, find_owner
 from postroom.store.sqlite.version import has_wal_reset_fault, is_too_old, version
 
@@ -86,10 +87,11 @@ def look_at_disk(state_dir: Path) -> list[Finding]:
     free, total = room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize
     told = f"{free:,} bytes free of {total:,}"
     found = [fine("disk", told)]
-    if free < MIN_FREE_BYTES:
-        fix = f"Make room: below {MIN_FREE_BYTES:,} nothing new is accepted (507)."
+    kept = kept_free(MIN_FREE_BYTES, total)
+    if free < kept:
+        fix = f"Make room: below {kept:,} nothing new is accepted (507)."
         found = [fail("disk", told, fix)]
-    elif free < 4 * MIN_FREE_BYTES:
+    elif free < kept + 3 * MIN_FREE_BYTES:
         found = [warn("disk", told, "Make room soon, also for the copy that a backup makes.")]
     if room.f_files and room.f_favail < _FEW_INODES:
         fix = "Remove small files: every attachment needs an inode."

@@ -43,23 +43,32 @@ class Housekeeping:
             wait = _EVERY
 
     async def _once(self) -> None:
-        clock = self._tools.clock
-        if self._trust.is_doubted():
-            self._tools.chronicle.clock_doubted()
-            return
         try:
-            await self._note_keys()
-            taken = await self._retention.run(clock.now())
-            swept = await self._sweep()
+            if self._trust.is_doubted():
+                self._tools.chronicle.clock_doubted()
+            else:
+                await self._take_old()
+        except StoreBroken:
+            raise
+        except StoreError as error:
+            self._tools.chronicle.store_refused(error)
+        await self._keep()
+
+    async def _take_old(self) -> None:
+        await self._note_keys()
+        taken = await self._retention.run(self._tools.clock.now())
+        files = taken.files + await self._sweep()
+        if taken.jobs or taken.events or taken.received or files:
+            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.received, files)
+
+    async def _keep(self) -> None:
+        """Whatever else failed or waits: a log that is cut is room on a disk that is full."""
+        try:
             await self._outbox.keep()
         except StoreBroken:
             raise
         except StoreError as error:
             self._tools.chronicle.store_refused(error)
-            return
-        files = taken.files + swept
-        if taken.jobs or taken.events or taken.received or files:
-            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.received, files)
 
     async def _note_keys(self) -> None:
         """Once a day: a key is known to have signed addresses until the last time that this was said."""

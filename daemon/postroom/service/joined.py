@@ -35,11 +35,12 @@ from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.backups import DaemonBackups
 from postroom.service.doubting import DoubtKeeper
+from postroom.service.figures import SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
 from postroom.service.tools import Tools
-from postroom.service.views import LoopView, SignalsView
+from postroom.service.views import LoopView
 from postroom.service.way import Way
 from postroom.service.worlds import build_worlds
 from postroom.store.sqlite.outbox import Outbox
@@ -132,9 +133,9 @@ async def join(
     pools = {id_: Pool(relay, name, tools.timeouts) for id_, relay in settings.relays.items()}
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
-    dispatcher = _dispatcher(tools, outbox, composer, account, way)
-    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     trust = ClockTrust(clock, outbox.opened.newest_at)
+    dispatcher = _dispatcher(tools, outbox, composer, account, way, trust)
+    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
     for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
@@ -151,7 +152,7 @@ async def join(
         conversations=outbox.conversations,
         uploads=staging,
         backups=backups,
-        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock),
+        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
         signals=SignalsView(outbox, depth, signals, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
@@ -193,12 +194,15 @@ def _dispatcher(
     composer: SpoolComposer,
     account: LoopAccount,
     way: Way,
+    trust: ClockTrust,
 ) -> Dispatcher:
     clock = tools.clock
     judge = Judge(account, clock, tools.entropy)
     attempts = Attempts(outbox.loop, composer, Backlog(clock), clock)
     flights = Flights(outbox.loop, attempts, way.pools, judge, account, clock)
-    return Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+    dispatcher = Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
+    dispatcher.mind(trust.believed_at)
+    return dispatcher
 
 
 def _is_operator(uid: int) -> bool:

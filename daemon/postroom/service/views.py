@@ -1,13 +1,11 @@
-"""The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
+"""The running loop as the API sees it: why something waits, what is done of itself, how fast a mailbox may go."""
 
-import asyncio
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
+from postroom.core.clockdoubt import find_doubtful
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
 from postroom.core.doubt import Outlook, no_resend, outlook
@@ -16,16 +14,12 @@ from postroom.core.instant import Instant, format_instant, later
 from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
 from postroom.core.slowing import Slowing
-from postroom.core.world import RelayState, World
-from postroom.ops.depth import Depth, Settled
+from postroom.core.world import World
+from postroom.ops.depth import Settled
 from postroom.ops.host import find_host_name
-from postroom.ops.logwords import Scope
-from postroom.ops.metrics import Picture, StoreFigures, metrics_text
-from postroom.ops.signals import Signals
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
 from postroom.ports.desk import Reader
-from postroom.ports.errors import StorageFull, StoreError
 from postroom.ports.host import Clock
 from postroom.ports.loop import (
     BreakerView,
@@ -33,16 +27,10 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
-    Readiness,
     SlowedView,
-    Stats,
 )
 from postroom.ports.looping import WaitingRow
-from postroom.service.way import Way
-from postroom.store.sqlite.outbox import Outbox
 
-
-_STORE_ANSWERS_S: Final = 5.0
 
 _EXPLAINED: Final = frozenset(
     {DeliveryState.PENDING, DeliveryState.HELD, DeliveryState.RETRY_SCHEDULED}
@@ -51,6 +39,10 @@ _EXPLAINED: Final = frozenset(
 # Of a mailbox that is not in the settings there is no world that gates could ask.
 _NO_MAILBOX: Final = GateReport(
     "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
+)
+# Only a clock that is not believed says that a send time has come, or that a time is over.
+_DOUBTED: Final = GateReport(
+    "send_time", GateVerdict.BLOCKED, "clock in doubt", "postroom doctor --confirm-clock", None
 )
 
 
@@ -64,8 +56,10 @@ class LoopView:
         settled: Settled,
         worlds: Mapping[str, World],
         clock: Clock,
+        believed_at: Callable[[], Instant | None],
     ) -> None:
         self._reader = reader
+        self._believed_at = believed_at
         self._dispatcher = dispatcher
         self._settled = settled
         self._worlds = worlds
@@ -85,9 +79,22 @@ class LoopView:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
         gates = tuple(_report(finding, standing, delivery) for finding in findings)
+        if self._waits_for_clock(delivery, delivery.due_at):
+            return Explanation(delivery.state, (_DOUBTED, *gates[1:]), None)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
+
+    def _waits_for_clock(self, delivery: DeliveryRecord, due_at: Instant) -> bool:
+        is_planned = delivery.state is DeliveryState.PENDING and not delivery.attempts
+        doubtful_at = find_doubtful(
+            delivery.created_at if is_planned else None,
+            due_at,
+            delivery.not_after,
+            self._clock.now(),
+            self._believed_at(),
+        )
+        return doubtful_at is not None
 
     def _explain_doubt(self, delivery: DeliveryRecord) -> Explanation:
         """What its mailbox's policy does, and when; of a mailbox that is gone nobody knows."""
@@ -142,78 +149,6 @@ class LoopView:
         domains = [_slowed(*one) for one in world.relay.slow_domains(mono).items()]
         domains.sort(key=lambda one: one.per_minute)
         return (*(() if whole is None else (_slowed(None, whole),)), *domains)
-
-
-class SignalsView:
-    """Implements ports.loop.Signals."""
-
-    def __init__(
-        self,
-        outbox: Outbox,
-        depth: Depth,
-        signals: Signals,
-        way: Way,
-        clock: Clock,
-    ) -> None:
-        self._outbox = outbox
-        self._depth = depth
-        self._signals = signals
-        self._way = way
-        self._clock = clock
-        self._started_at = clock.now()
-
-    async def stats(self) -> Stats:
-        """Depth, wait and outcomes as of now."""
-        now = self._clock.now()
-        return Stats(
-            at=now,
-            started_at=self._started_at,
-            in_flight=self._way.under_way,
-            slots=self._way.host.slots,
-            depth=self._depth.counts(),
-            oldest_due=await self._outbox.reader.oldest_due(now),
-            outcomes=self._signals.words(),
-            loop_lag_max=self._signals.loop_lag_max,
-        )
-
-    async def metrics_text(self) -> str:
-        """The same and more for Prometheus."""
-        now = self._clock.now()
-        for world in self._way.worlds.values():
-            mailbox, relay = world.mailbox, world.relay
-            self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
-            self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
-        mono = self._clock.monotonic()
-        writer = self._outbox.database.stats()
-        picture = Picture(
-            at=now,
-            version=__version__,
-            in_flight=self._way.under_way,
-            slots=self._way.host.slots,
-            depth=self._depth.counts(),
-            oldest_due=await self._outbox.reader.oldest_due(now),
-            connections={id_: pool.connections for id_, pool in self._way.pools.items()},
-            slowed=_count_slowed([world.relay for world in self._way.worlds.values()], mono),
-            store=StoreFigures(
-                commits=writer.commits,
-                units=writer.units,
-                busy=timedelta(microseconds=writer.busy),
-                waiting=writer.waiting,
-            ),
-        )
-        return metrics_text(self._signals, picture)
-
-    async def readiness(self) -> Readiness:
-        """Whether the store answers and has room for jobs: recovery is done before anybody can ask."""
-        try:
-            async with asyncio.timeout(_STORE_ANSWERS_S):
-                await self._outbox.database.probe()
-            self._outbox.space.check()
-        except StorageFull:
-            return Readiness(is_ready=False, detail="the disk is full: nothing new is accepted")
-        except (StoreError, TimeoutError):
-            return Readiness(is_ready=False, detail="the store does not answer")
-        return Readiness(is_ready=True, detail="")
 
 
 def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
@@ -281,14 +216,6 @@ def _slowed(domain: str | None, slowing: Slowing) -> SlowedView:
         was_at_once=slowing.at_once,
         since=slowing.since_at,
     )
-
-
-def _count_slowed(relays: Iterable[RelayState], mono: int) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
-    for relay in relays:
-        found[relay.relay.id, "relay"] = int(relay.total.slowed(mono) is not None)
-        found[relay.relay.id, "domain"] = len(relay.slow_domains(mono))
-    return found
 
 
 def _breaker(breaker: Breaker) -> BreakerView:

@@ -2,7 +2,7 @@
 
 SQLite goes on writing to a file that was deleted or replaced, and nothing it says tells so. What was accepted into such
 a file would be lost with the process, so each group looks after its commit and before its answers: one stat for each
-file, some microseconds.
+file, some microseconds. While nothing is written the heartbeat looks.
 """
 
 import os

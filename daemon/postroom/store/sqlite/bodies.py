@@ -34,7 +34,7 @@ def pack(body: Body) -> StoredBody:
 
 
 def unpack(stored: StoredBody) -> Body:
-    """The body in these columns."""
+    """The body in these columns. Raises: msgspec.DecodeError where they are damaged."""
     if stored.segments is None:
         return Body((stored.content,), stored.size_bytes)
     segments: list[Segment] = []
@@ -52,7 +52,10 @@ def spool_names(segments: str | None) -> frozenset[str]:
     """The spool files that a body names: each counts once in `refs`, however often it is attached."""
     if segments is None:
         return frozenset()
-    parts = _DECODER.decode(segments)
+    try:
+        parts = _DECODER.decode(segments)
+    except msgspec.DecodeError:  # what it named stays: nobody can tell
+        return frozenset()
     return frozenset(
         part.sha256 for part in parts if isinstance(part, FileSegment) and part.path is None
     )

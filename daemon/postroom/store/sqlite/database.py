@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 import aiosqlite
 
 from postroom.ports.changes import Observer
+from postroom.ports.errors import StoreBroken
 from postroom.ports.host import Clock
 from postroom.store.sqlite.anchor import Anchor
 from postroom.store.sqlite.connection import ask, checkpoint, open_reader, open_writer, read
@@ -79,14 +80,21 @@ class Database:
             await _on_thread(self._writing, checkpoint)
 
     async def probe(self) -> int:
-        """Ask the writing connection a question that costs nothing; how many microseconds the answer took."""
+        """Ask the writing connection a question that costs nothing; how many microseconds the answer took.
+
+        Raises: StoreUnavailable; StoreBroken, also when a file of it was deleted or replaced: nothing is written any more.
+        """
         asked_at = self._clock.monotonic()
-        await _on_thread(self._writing, ask)
+        lost = await _on_thread(self._writing, self._ask)
+        if lost is not None:
+            message = f"{lost} was deleted or replaced"
+            self._writer.give_up(message)
+            raise StoreBroken(message)
         return self._clock.monotonic() - asked_at
 
-    async def wait_broken(self) -> None:
-        """Return when nothing can be written any more: the daemon has to end."""
-        await self._writer.wait_broken()
+    async def wait_broken(self) -> str:
+        """Return when nothing can be written any more, and why: the daemon has to end."""
+        return await self._writer.wait_broken()
 
     def stats(self) -> WriterStats:
         """How the writer is doing."""
@@ -114,6 +122,10 @@ class Database:
             if self._writer.is_broken:
                 ordered.reverse()
             await _close_all(ordered)
+
+    def _ask(self, conn: sqlite3.Connection) -> Path | None:
+        ask(conn)
+        return self._anchor.find_lost()
 
     def _hop(self, fn: Callable[[sqlite3.Connection], None]) -> None:
         # aiosqlite's own hop, without its future: through that, every group would take a second step of the loop.

@@ -64,6 +64,12 @@ class Ran:
         self.answers = [one if isinstance(one, Failed) else Failed(error) for one in told]
 
     @property
+    def why_broken(self) -> str:
+        """What broke the store, in the words of the first who was told so."""
+        told = [answer.error for answer in self.answers if isinstance(answer, Failed)]
+        return next((str(error) for error in told if isinstance(error, StoreBroken)), "")
+
+    @property
     def changes(self) -> list[Change]:
         """What changed, in the order of the commits."""
         return [

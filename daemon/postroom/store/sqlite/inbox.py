@@ -8,7 +8,7 @@ from typing import Final
 from postroom.core.instant import Instant
 from postroom.core.record import ThreadRecord
 from postroom.core.token import Key
-from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received
+from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received, Spoiled
 from postroom.store.sqlite import inbox_receive, reads_inbox
 from postroom.store.sqlite.counters import Counters
 from postroom.store.sqlite.database import Database
@@ -48,7 +48,7 @@ class SqliteInbox:
         weight = 2 + len(arrival.recipients)
         return await self._database.write(unit, lane=WriteLane.REST, weight=weight)
 
-    async def find_received(self, after: int, limit: int) -> tuple[Received, ...]:
+    async def find_received(self, after: int, limit: int) -> tuple[Received | Spoiled, ...]:
         """Messages that are not published yet, with number > `after`, in order of receipt."""
         look = partial(inbox_receive.find_received, after=after, limit=limit)
         return await self._database.read(look)

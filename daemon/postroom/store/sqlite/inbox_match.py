@@ -22,6 +22,7 @@ from postroom.core.matching import (
 from postroom.core.subject import answers_something, subject_key
 from postroom.ports.arriving import Publication
 from postroom.store.sqlite.inbox_own import Own, find_named, find_own
+from postroom.store.sqlite.spoiled import find_document
 
 
 _PEER: Final = """
@@ -55,9 +56,6 @@ class _Spec(msgspec.Struct):
     """The part of a stored spec that says what it was about."""
 
     subject: str = ""
-
-
-_SPEC: Final = msgspec.json.Decoder(_Spec)
 
 
 def find_by_tokens(conn: sqlite3.Connection, publication: Publication) -> tuple[Target, ...]:
@@ -107,11 +105,16 @@ def _find_weak(conn: sqlite3.Connection, publication: Publication, author: str) 
         return None
     wanted = subject_key(mail.subject)
     for row in conn.execute(_WRITTEN, (peer, mailbox_id)).fetchall() if wanted else ():
-        if row["created_at"] >= since and subject_key(_SPEC.decode(row["spec"]).subject) == wanted:
+        if row["created_at"] >= since and _subject_of(row["spec"]) == wanted:
             own = find_own(conn, mailbox_id, row["number"])
             thread = None if own is None else own.thread
             return Target(thread, MatchedBy.SUBJECT, Confidence.WEAK, own)
     return None
+
+
+def _subject_of(spec: str) -> str:
+    told = find_document(spec, _Spec)
+    return "" if told is None else subject_key(told.subject)
 
 
 def _clues(mail: InMail) -> dict[MatchedBy, str]:

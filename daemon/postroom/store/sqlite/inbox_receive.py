@@ -9,9 +9,10 @@ import msgspec
 
 from postroom.core.instant import Instant
 from postroom.core.token import TokenStatus
-from postroom.ports.arriving import Arrival, ArrivalRecipient, RawFile, Received
+from postroom.ports.arriving import Arrival, ArrivalRecipient, RawFile, Received, Spoiled
 from postroom.ports.changes import MailReceived
 from postroom.store.sqlite.inbox_own import find_own
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
 from postroom.store.sqlite.staged import name_file
 from postroom.store.sqlite.unit import UnitResult
 
@@ -25,6 +26,9 @@ _OPEN: Final = """
     SELECT number, received_at, envelope_from, recipients, client_ip, helo, is_tls, is_trusted, raw, raw_sha256,
            size_bytes, defects, relay_ip
     FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"""
+_NUMBERS: Final = (
+    "SELECT number FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"
+)
 _CLOSE: Final = "UPDATE received SET published_at = ? WHERE number = ? AND published_at IS NULL"
 _CLOSE_THREADS: Final = "DELETE FROM received_thread WHERE received = ?"
 _IS_PENDING: Final = "SELECT EXISTS (SELECT 1 FROM received_thread WHERE thread = ?)"
@@ -64,9 +68,16 @@ class Receiving:
         return UnitResult(number, (MailReceived(number),))
 
 
-def find_received(conn: sqlite3.Connection, after: int, limit: int) -> tuple[Received, ...]:
+def find_received(
+    conn: sqlite3.Connection, after: int, limit: int
+) -> tuple[Received | Spoiled, ...]:
     """What is not published yet, in order of receipt."""
-    return tuple(_received(row) for row in conn.execute(_OPEN, (after, limit)))
+    try:
+        return tuple(map(_received, conn.execute(_OPEN, (after, limit))))
+    except SPOILED as error:
+        check_spoiled(error)
+    numbers = [row["number"] for row in conn.execute(_NUMBERS, (after, limit))]
+    return tuple(_find_one(conn, number) for number in numbers)
 
 
 def close_received(conn: sqlite3.Connection, number: int, at: Instant) -> None:
@@ -84,6 +95,14 @@ def _columns(raw: bytes | RawFile) -> tuple[bytes | None, str | None, int]:
     if isinstance(raw, RawFile):
         return None, raw.sha256, raw.size_bytes
     return raw, None, len(raw)
+
+
+def _find_one(conn: sqlite3.Connection, number: int) -> Received | Spoiled:
+    try:
+        return _received(conn.execute(_OPEN, (number - 1, 1)).fetchone())
+    except SPOILED as error:
+        check_spoiled(error)
+        return Spoiled(number)
 
 
 def _received(row: sqlite3.Row) -> Received:

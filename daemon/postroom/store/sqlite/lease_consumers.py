@@ -29,7 +29,7 @@ _BACKLOG: Final = """
     SELECT t.consumer, e.seq, e.mailbox_id, e.thread
     FROM consumer_type AS t JOIN event AS e ON e.type = t.type
     WHERE t.consumer = ? AND e.thread IS NOT NULL
-        AND (t.is_asked OR coalesce(json_extract(e.data, '$.accepted'), 1))"""
+        AND (t.is_asked OR NOT json_valid(e.data) OR coalesce(json_extract(e.data, '$.accepted'), 1))"""
 
 _ALL: Final = """
     SELECT c.name, c.created_at,

@@ -3,19 +3,19 @@
 import sqlite3
 from typing import Final
 
-import msgspec
-
+from postroom.core.body import Body
 from postroom.core.delivery import WAITING, DeliveryState, end_unsent
 from postroom.core.instant import MINUTE, SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
-from postroom.ports.changes import Change, RowsWaiting
+from postroom.ports.changes import Change, DeliveryQuarantined, RowsWaiting
 from postroom.ports.looping import MarkStopped, Start, Started
 from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
-from postroom.store.sqlite.transition import Step, record
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
+from postroom.store.sqlite.transition import MOVED, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -40,6 +40,7 @@ _START: Final = """
                         series_started_at = :series_started_at, bucket_minute = :minute, relay_id = :relay_id,
                         reason_code = NULL, marked_at = NULL, stage = NULL, version = version + 1
     WHERE number = :number"""
+_FIND_SPOILED: Final = f"SELECT {MOVED}, state FROM delivery WHERE number = ?"
 _SET_ASIDE: Final = """
     UPDATE delivery SET state = 'held', hold_reason = 'unreadable', version = version + 1 WHERE number = ?"""
 
@@ -70,21 +71,21 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkSt
     What would be refused at the mark is ended here already: a relay that never lets it come so far must not be asked
     about a suppressed address again and again.
     """
-    row = conn.execute(_FIND, (given.number,)).fetchone()
-    if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
+    try:
+        found = _look(conn, given)
+    except SPOILED as error:
+        check_spoiled(error)
+        return UnitResult(None, _set_aside(conn, given))
+    if found is None:
         return UnitResult(None)
+    row, started, stopped = found
     before = DeliveryState(row["state"])
-    stopped = _judge(row, given.at) or _judge_condition(conn, row)
     if stopped is None and _is_held(conn, row):
         return UnitResult(None, put_aside(conn, given.number, before, given.at, BY))
     if stopped is not None and stopped.state in WAITING:
         return UnitResult(stopped, _come_back(conn, row, given.at))
     if stopped is not None:
         return UnitResult(None, _stop(conn, row, before, stopped, given.at))
-    started = _started(row, given.at)
-    if started is None:
-        conn.execute(_SET_ASIDE, (given.number,))
-        return UnitResult(None, record(conn, row, Step(before, _S.HELD, given.at, BY)))
     minute = given.buckets[0].minute if given.buckets else given.at // MINUTE
     told = {
         "at": given.at,
@@ -96,6 +97,28 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkSt
     conn.execute(_START, told)
     count_start(conn, given.buckets, given.pace_at)
     return UnitResult(started, record(conn, row, Step(before, _S.SENDING, given.at, BY)))
+
+
+def _look(
+    conn: sqlite3.Connection, given: Start
+) -> tuple[sqlite3.Row, Started, MarkStopped | None] | None:
+    """All that is read of a row before anything is written; None when it is not to be taken. Raises: SPOILED."""
+    row = conn.execute(_FIND, (given.number,)).fetchone()
+    if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
+        return None
+    return (
+        row,
+        _started(row, given.at),
+        _judge(row, given.at) or _judge_condition(conn, row),
+    )
+
+
+def _set_aside(conn: sqlite3.Connection, given: Start) -> tuple[Change, ...]:
+    row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
+    conn.execute(_SET_ASIDE, (given.number,))
+    step = Step(DeliveryState(row["state"]), _S.HELD, given.at, BY)
+    told = DeliveryQuarantined(given.number, row["job"], row["mailbox_id"])
+    return (*record(conn, row, step), told)
 
 
 def mark(
@@ -125,11 +148,7 @@ def _come_back(conn: sqlite3.Connection, row: sqlite3.Row, at: Instant) -> tuple
     return (RowsWaiting(row["mailbox_id"], Lane(row["lane"]), due_at, row["domain"]),)
 
 
-def _started(row: sqlite3.Row, at: Instant) -> Started | None:
-    try:
-        body = unpack(StoredBody(row["content"], row["segments"], row["size_bytes"]))
-    except (msgspec.DecodeError, TypeError):
-        return None
+def _started(row: sqlite3.Row, at: Instant) -> Started:
     return Started(
         number=row["number"],
         claim=row["claim"] + 1,
@@ -141,7 +160,7 @@ def _started(row: sqlite3.Row, at: Instant) -> Started | None:
         lane=Lane(row["lane"]),
         message_id=row["message_id"],
         head=row["head"],
-        body=body,
+        body=_body(row),
         date_at=_first(row["date_at"], at),
         not_after=row["not_after"],
         attempts=row["attempts"],
@@ -152,6 +171,13 @@ def _started(row: sqlite3.Row, at: Instant) -> Started | None:
         doubts=row["doubts"],
         envelope_from=row["envelope_from"],
     )
+
+
+def _body(row: sqlite3.Row) -> Body:
+    if row["content"] is None:
+        message = "there is no body"
+        raise TypeError(message)
+    return unpack(StoredBody(row["content"], row["segments"], row["size_bytes"]))
 
 
 def _series_started_at(row: sqlite3.Row, at: Instant) -> Instant:

@@ -12,24 +12,24 @@ from postroom.ports.looping import WaitingRow
 # A cursor is two questions, for SQLite seeks by the first column of a row value only: behind 100,000 rows of one send
 # time that is a walk. `{skip}` is filled with question marks only.
 _COMMON: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes, date_at, created_at
     FROM delivery INDEXED BY delivery_due
     WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at > ?
           AND domain NOT IN ({skip})
     ORDER BY due_at, number LIMIT ?"""
 _COMMON_SAME: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes, date_at, created_at
     FROM delivery INDEXED BY delivery_due
     WHERE mailbox_id = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at = ? AND number > ?
           AND domain NOT IN ({skip})
     ORDER BY number LIMIT ?"""
 _OF_DOMAIN: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes, date_at, created_at
     FROM delivery INDEXED BY delivery_due_domain
     WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at > ?
     ORDER BY due_at, number LIMIT ?"""
 _OF_DOMAIN_SAME: Final = """
-    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes
+    SELECT number, mailbox_id, lane, domain, due_at, state, not_after, has_attachments, crashes, date_at, created_at
     FROM delivery INDEXED BY delivery_due_domain
     WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at = ?
           AND number > ?
@@ -99,4 +99,5 @@ def _row(row: sqlite3.Row) -> WaitingRow:
         not_after=row["not_after"],
         has_attachments=bool(row["has_attachments"]),
         is_suspect=row["crashes"] >= SUSPECT_CRASHES,
+        planned_since=row["created_at"] if row["date_at"] is None else None,
     )

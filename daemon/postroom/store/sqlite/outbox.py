@@ -9,6 +9,7 @@ from typing import Final
 
 from postroom.ports.desk import Admin, Reader
 from postroom.ports.doubting import Doubts
+from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.inbox import Conversations, Inbox
 from postroom.ports.leasing import Leases
@@ -23,7 +24,7 @@ from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop,
 from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
 from postroom.store.sqlite.reader import SqliteReader
-from postroom.store.sqlite.space import Space, disk_free
+from postroom.store.sqlite.space import Space, disk_free, disk_size
 from postroom.store.sqlite.state_dir import (
     FILE_NAME,
     check_file_system,
@@ -65,10 +66,11 @@ class Outbox:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free."""
+    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free, `disk_size` of how much."""
 
     min_free_bytes: int = MIN_FREE_BYTES
     disk_free: Callable[[Path], int] = disk_free
+    disk_size: Callable[[Path], int] = disk_size
     factory: type[sqlite3.Connection] = sqlite3.Connection
 
 
@@ -102,7 +104,9 @@ async def open_outbox(
             found.append(open_store(conn, path, clock, entropy, rules))
 
         async with open_database(path, clock, prepare, setting.factory) as database:
-            space = Space(state_dir, clock, setting.min_free_bytes, setting.disk_free)
+            space = Space(
+                state_dir, clock, setting.min_free_bytes, setting.disk_free, setting.disk_size
+            )
             space.put_ballast()
             counters = await database.read(read_counters)
             yield Outbox(
@@ -119,7 +123,16 @@ async def open_outbox(
                 warnings=(*filter(None, (warning,)), *found[0].warnings),
                 space=space,
             )
-            await database.write(_clean_stop, lane=WriteLane.REST)
+            await _note_stop(database, space)
+
+
+async def _note_stop(database: Database, space: Space) -> None:
+    """A disk that is full at the stop has the ballast to give: a stop in order must not look like a crash."""
+    try:
+        await database.write(_clean_stop, lane=WriteLane.REST)
+    except StorageFull:
+        space.drop_ballast()
+        await database.write(_clean_stop, lane=WriteLane.REST)
 
 
 def _clean_stop(conn: sqlite3.Connection) -> UnitResult[None]:

@@ -3,8 +3,6 @@
 import sqlite3
 from typing import Final
 
-import msgspec
-
 from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.instant import Instant
 from postroom.core.job import Copies
@@ -20,7 +18,10 @@ from postroom.core.record import (
     SuppressionRecord,
 )
 from postroom.core.reply import Stage
+from postroom.store.sqlite.spoiled import find_document
 
+
+UNREADABLE: Final[dict[str, object]] = {"unreadable": True}  # in place of a damaged document
 
 DELIVERY: Final = """
     number, job, mailbox_id, recipient, recipient_key, domain, lane, state, hold_reason, reason_code, due_at, not_after, thread,
@@ -88,7 +89,7 @@ def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecor
         conversation_id=row["conversation_key"],
         lane=Lane(row["lane"]),
         copies=Copies(row["copies"]),
-        spec=msgspec.json.decode(row["spec"], type=dict[str, object]),
+        spec=find_document(row["spec"], dict[str, object]) or UNREADABLE,
         deliveries=deliveries,
     )
 
@@ -115,7 +116,7 @@ def event_of(row: sqlite3.Row) -> EventRecord:
         type=row["type"],
         mailbox_id=row["mailbox_id"],
         created_at=Instant(row["created_at"]),
-        data=msgspec.json.decode(row["data"], type=dict[str, object]),
+        data=find_document(row["data"], dict[str, object]) or UNREADABLE,
     )
 
 

@@ -39,12 +39,12 @@ _PASSING: Final = {
 
 
 def make_private(state_dir: Path) -> None:
-    """Make the directory if there is none; whichever it was, it is 0700 afterwards.
+    """Make the directory if there is none, durably; whichever it was, it is 0700 afterwards.
 
     Raises: StateRefused when it can not be, or is somebody else's: `/`, `/tmp` or a home must not become 0700.
     """
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folders(state_dir)
         if _is_shared(state_dir):
             message = (
                 f"state_dir {state_dir} is open to others and holds things that are not ours. Name a folder of its own,"
@@ -55,6 +55,15 @@ def make_private(state_dir: Path) -> None:
     except OSError as error:
         message = f"state_dir {state_dir} can not be made private: {error.strerror}. Give it to the daemon's user."
         raise StateRefused(message) from error
+
+
+def _make_folders(folder: Path) -> None:
+    """A name is on the disk when the folder that has it was synced."""
+    if folder.is_dir():
+        return
+    _make_folders(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    sync_directory(folder.parent)
 
 
 def check_placed(state_dir: Path) -> None:

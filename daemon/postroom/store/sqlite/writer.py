@@ -79,6 +79,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._broken = asyncio.Event()
+        self._why = ""
         self._commits = 0
         self._units = 0
         self._last_group = 0
@@ -116,9 +117,19 @@ class Writer:
         """Whether nothing can be written any more."""
         return self._broken.is_set()
 
-    async def wait_broken(self) -> None:
-        """Return when nothing can be written any more."""
+    async def wait_broken(self) -> str:
+        """Return when nothing can be written any more: why."""
         await self._broken.wait()
+        return self._why
+
+    def give_up(self, why: str) -> None:
+        """Write nothing any more, for this reason."""
+        self._why = self._why or why
+        self._broken.set()
+        for queue in self._queues:
+            while queue:
+                error = StoreBroken("the store broke before this was stored")
+                self._answer(queue.popleft(), Failed(error))
 
     async def drain(self) -> None:
         """Take no more units, and return when the last one is answered."""
@@ -182,7 +193,7 @@ class Writer:
         for one in reversed(group[len(ran.answers) :]):
             self._queues[_QUEUE[one.lane]].appendleft(one)
         if ran.is_broken:
-            self._break()
+            self.give_up(ran.why_broken)
         changes = ran.changes
         for observer in self._observers if changes else ():
             observer.committed(changes)
@@ -190,13 +201,6 @@ class Writer:
             self._answer(one, answer)
         # One step of the loop later: what those who wake now ask for next joins the group, and halves the commits.
         self._loop.call_soon(self._pump)
-
-    def _break(self) -> None:
-        self._broken.set()
-        for queue in self._queues:
-            while queue:
-                error = StoreBroken("the store broke before this was stored")
-                self._answer(queue.popleft(), Failed(error))
 
     def _answer(self, one: _Waiting, answer: UnitResult[Any] | Failed) -> None:
         self._outcomes.pop(one.future, None)

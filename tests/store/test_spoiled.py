@@ -1,0 +1,71 @@
+"""Documents that are damaged where they are stored: shown as such, and no reason to stop for anybody."""
+
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.retention import Retention
+from postroom.store.sqlite.retention import SqliteRetention
+from postroom.store.sqlite.spoiled import check_spoiled
+from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.desk_store import DAY, NOW, Instant, database, put
+from support.lease_desk import lease_desk, seqs
+from support.store_host import outbox_in, sqlite_error
+from support.store_jobs import new_job
+
+
+def damage(sql: str):  # type: ignore[no-untyped-def]
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(sql)
+        return UnitResult(None)
+
+    return unit
+
+
+async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:
+    async with lease_desk(tmp_path) as desk:
+        thread = await desk.thread()
+        shown = [await desk.event(thread), await desk.event(thread)]
+        spoil = damage(f"UPDATE event SET data = '{{' WHERE seq = {shown[0]}")  # noqa: S608
+        await desk.outbox.database.write(spoil, lane=WriteLane.REST)
+        lease = await desk.one()
+        assert seqs(lease) == shown
+        assert lease.events[0].data == {"unreadable": True}
+        assert "text" in lease.events[1].data
+        await desk.complete(lease)
+        assert await desk.lease() == ()
+
+
+async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: Path) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.database.write(damage("UPDATE job SET spec = '['"), lane=WriteLane.REST)
+        found = await outbox.reader.find_job(1)
+        assert found is not None
+        assert (found.spec, len(found.deliveries)) == ({"unreadable": True}, 1)
+
+
+async def test_age_takes_a_job_whose_body_can_not_be_read_and_leaves_its_files(
+    tmp_path: Path,
+) -> None:
+    removed: list[str] = []
+
+    async def unlink(sha256: str) -> bool:
+        removed.append(sha256)
+        return True
+
+    rules = Retention(sent=timedelta(days=30))
+    async with database(tmp_path) as opened:
+        await put(opened, DeliveryState.SENT, segments="{")
+        retention = SqliteRetention(opened, rules, unlink, lambda: True)
+        taken = await retention.run(Instant(NOW + 40 * DAY))
+    assert (taken.jobs, removed) == (1, [])
+
+
+def test_an_error_of_sqlite_is_not_the_rows_fault() -> None:
+    check_spoiled(ValueError("no word of ours"))
+    with pytest.raises(sqlite3.OperationalError):
+        check_spoiled(sqlite_error(sqlite3.SQLITE_IOERR, "disk I/O error"))
