@@ -6,7 +6,7 @@ RUN = $(VENV)/.run-installed
 DEV = $(VENV)/.dev-installed
 FUZZ = $(VENV)/.fuzz-installed
 
-.PHONY: demo test check lint format types imports unused unit bench fuzz clean
+.PHONY: demo test check lint format types imports unused unit bench chaos fuzz clean
 
 demo: $(RUN)
 	$(BIN)/postroom demo
@@ -48,6 +48,11 @@ unit: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+# `make chaos RUNS=100`: the whole selftest, and so many random runs of ten deaths each beside it.
+RUNS = 100
+chaos: $(RUN)
+	$(BIN)/postroom selftest --runs $(RUNS)
 
 # `make fuzz TARGETS="mail html" SECONDS=600`: Linux, and a Python that atheris has wheels for (docs/decisions/0019).
 SECONDS = 60

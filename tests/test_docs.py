@@ -28,6 +28,8 @@ from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
 from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
+from postroom.selftest.chaos import DEATHS
+from postroom.selftest.ugly import TRIALS
 from postroom.store.sqlite.transition import event_of
 from support.config_files import MAILBOX, ROOT, load_text, with_every_setting
 from support.drawing import draw
@@ -298,6 +300,12 @@ def test_every_test_that_shows_a_guarantee_is_there() -> None:
     assert len(named) > 30
     for path, name in named:
         assert f"def {name}(" in (ROOT / path).read_text("utf-8"), name
+
+
+def test_every_row_of_the_selftest_is_said_to_show_something() -> None:
+    told = list(_table("guarantees.md", "row"))
+    assert told[1:-1] == [trial.name for trial in TRIALS]
+    assert (told[0], told[-1]) == ("kill before POINT", f"{DEATHS} random deaths")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/operating.md"])

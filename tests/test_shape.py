@@ -22,7 +22,7 @@ WRITTEN = sorted(
 # Every library has one place at which its ways and its errors become ours (docs/decisions/0002).
 DOORS = {
     "aiohttp": ("api/",),
-    "aiosmtpd": ("cli/demo_relay.py", "inbound/session.py"),
+    "aiosmtpd": ("inbound/session.py",),
     "aiosmtplib": ("outbound/relay.py",),
     "aiosqlite": ("store/sqlite/database.py",),
     "click": ("cli/",),

@@ -1,4 +1,5 @@
 import hashlib
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from postroom.api.routes.attachments import clean_filename
 from postroom.core.mailbox import Lane
 from postroom.core.record import EventRecord, MailboxRecord
-from postroom.ports.loop import BreakerView
+from postroom.ports.loop import BreakerView, SlowedView
 from support.api_fakes import EVENT
 from support.api_server import UID, Api
 from support.records import NOW
@@ -166,6 +167,23 @@ async def test_mailboxes_are_told_with_their_pause_and_breakers(api: Api) -> Non
         "reason": "auth_failed",
         "probe_at": "2025-11-30T11:00:00.000000Z",
     }
+
+
+async def test_mailboxes_say_what_is_slowed_down_and_how_fast_it_was(api: Api) -> None:
+    relay = SlowedView(None, "rate.limited", 30.0, 2, 60, 4, NOW)
+    api.loop.slowed = (relay, replace(relay, domain="example.com", per_minute=1.25))
+    (support,) = (await api.get("/mailboxes")).json["items"]
+    assert support["state"] == "active"
+    assert support["slowed"][0] == {
+        "domain": None,
+        "reason": "rate.limited",
+        "per_minute": 30.0,
+        "at_once": 2,
+        "was_per_minute": 60,
+        "was_at_once": 4,
+        "since_at": "2025-11-30T11:00:00.000000Z",
+    }
+    assert [one["domain"] for one in support["slowed"]] == [None, "example.com"]
 
 
 async def test_a_mailbox_is_paused_and_set_going(api: Api) -> None:

@@ -142,6 +142,15 @@ def test_without_room_for_the_file_nothing_is_written(
     assert "b.tar" not in names(tmp_path)
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """A shell makes what it runs in the background deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_stops_it_has_no_file(
     tmp_path: Path,

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, HOST, Mail, Relay
+from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Mail, Relay
+from postroom.selftest.relay import HOST
 
 
 MAIL = "Subject: Hi\r\nReply-To: r@example.com\r\nIn-Reply-To: <1@example.com>\r\n\r\nText.\r\n"

@@ -189,12 +189,12 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = (
         "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions"
-        " stats config backup restore doctor held release"
+        " stats config backup restore doctor held release selftest"
     )
     assert set(root.commands) == set(verbs.split())
 
 
-@pytest.mark.parametrize("verb", ["selftest", "top", "reload", "mcp"])
+@pytest.mark.parametrize("verb", ["top", "reload", "mcp"])
 def test_a_verb_of_a_later_version_does_not_exist(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -640,6 +640,45 @@ def test_a_mailbox_that_is_not_blocked_has_no_probe_to_wait_for(
     daemon.on("GET /v1/mailboxes", {"items": [{**box, "relay_breaker": redial}]})
     main(["mailboxes"])
     assert "PROBE" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("domains", "told"),
+    [
+        pytest.param([None], "all: 12.5 a minute", id="the relay"),
+        pytest.param(["a.example"], "a.example: 12.5 a minute", id="a domain"),
+        pytest.param([None, "a.example", "b.example"], "all: 12.5 a minute, and 2 more", id="more"),
+    ],
+)
+def test_a_mailbox_says_what_is_slowed_down(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str], domains: list[str | None], told: str
+) -> None:
+    box = {"id": "a", "address": "a@example.com", "relay": "main", "state": "active"}
+    slowed = [{"domain": domain, "per_minute": 12.5} for domain in domains]
+    daemon.on("GET /v1/mailboxes", {"items": [{**box, "slowed": slowed}]})
+    main(["mailboxes"])
+    heads, line = capsys.readouterr().out.splitlines()
+    assert heads.endswith("SLOWED TO")
+    assert line.endswith(f"  {told}")
+
+
+def test_a_delivery_to_a_slowed_domain_says_how_slow_and_why(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = {
+        "name": "domain_slowed",
+        "verdict": "blocked",
+        "value": "12.5 a minute, 2 at once: domain.deferred",
+        "threshold": "25 a minute, 4 at once",
+        "until_at": "2026-11-30T07:00:05Z",
+    }
+    said = {"delivery_id": "dlv_1", "state": "pending", "blocked_by": "domain_slowed"}
+    daemon.on("GET /v1/deliveries/dlv_1/explain", {**said, "earliest_at": None, "gates": [gate]})
+    assert main(["explain", "dlv_1"]) == 0
+    told = capsys.readouterr()
+    assert "Because the recipient's domain said that we are too fast" in told.out
+    assert "12.5 a minute, 2 at once: domain.deferred  25 a minute, 4 at once" in told.out
+    assert "takes no mail from us for a while" in told.out + told.err
 
 
 SOCKETS: list[tuple[str, Callable[[Path], list[str]]]] = [

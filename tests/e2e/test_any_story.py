@@ -5,7 +5,6 @@ import sqlite3
 import tempfile
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +100,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         aftermath=QUICK,
         leave=QUICK,
     )
-    monkeypatch.setattr(joined, "Pool", partial(Pool, timeouts=timeouts))
+    monkeypatch.setattr(joined, "Pool", lambda relay, name, _: Pool(relay, name, timeouts))
 
 
 @dataclass

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -122,7 +121,7 @@ async def test_who_waits_long_for_the_last_reply_leaves_its_slot_but_not_its_con
 ) -> None:
     """The 30 s of the wait are a twentieth of a second here; the minute of the storm guard is the fake clock's."""
     timeouts = Timeouts(slow=timedelta(seconds=0.05))
-    monkeypatch.setattr(joined, "Pool", partial(Pool, timeouts=timeouts))
+    monkeypatch.setattr(joined, "Pool", lambda relay, name, _: Pool(relay, name, timeouts))
     hold = Hold()
     async with (
         ScriptedRelay() as relay,

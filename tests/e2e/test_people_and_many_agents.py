@@ -66,14 +66,16 @@ class Floor:
         seqs = [event["seq"] for event in lease["events"]]
         for _ in range(self.attempts % 5):
             await breathe()
+        if self.held[thread][0] != attempt:
+            self.faults.append(f"{thread} was {attempt}'s, and {self.held[thread][0]} took it")
+        del self.held[
+            thread
+        ]  # another may have it before we hear that we are done; until then the fence judges
         reply = {"text": f"About {last['id']}.", "in_reply_to_event": last["id"]}
         done = await self._ask(
             f"/leases/{lease['id']}/complete",
             {"fence": lease["fence"], "ack": "all", "replies": [reply]},
         )
-        if self.held[thread][0] != attempt:
-            self.faults.append(f"{thread} was {attempt}'s, and {self.held[thread][0]} took it")
-        del self.held[thread]
         if done["status"] not in (200, 202):
             self.faults.append(f"complete: {done}")
         self.acted.setdefault(thread, []).extend(seqs)

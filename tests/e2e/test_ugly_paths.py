@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ PLAIN = {"to": [WHO], "idempotency_key": "k"}
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A relay has a tenth of a second for each reply, but all the time after the dot."""
     timeouts = Timeouts(command=timedelta(seconds=0.1), data=timedelta(seconds=0.1))
-    monkeypatch.setattr(joined, "Pool", partial(Pool, timeouts=timeouts))
+    monkeypatch.setattr(joined, "Pool", lambda relay, name, _: Pool(relay, name, timeouts))
 
 
 @pytest.mark.usefixtures("impatient")

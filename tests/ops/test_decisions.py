@@ -14,6 +14,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply
+from postroom.core.slowing import Slowing
+from postroom.core.speed import SpeedMoved
 from postroom.ops.decisions import Decisions
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import without_addresses
@@ -347,6 +349,26 @@ def test_a_damaged_delivery_is_an_error_that_names_it() -> None:
     line = log.line()
     assert (line["event"], line["level"]) == ("delivery.quarantined", "error")
     assert (line["delivery_id"], line["job_id"]) == ("dlv_0000000000002", "job_0000000000001")
+
+
+def test_a_slow_down_is_a_warning_once_a_minute_and_its_end_is_said() -> None:
+    log = Log()
+    half = Slowing(R.RATE_LIMITED, 25, 4, 0.5, NOW, NOW)
+    less, more = replace(half, share=0.25), replace(half, share=0.55)
+    for domain in (None, "example.com"):
+        for before, after in ((None, half), (half, less), (less, more), (more, None)):
+            log.decisions.speed_moved(SpeedMoved("main", domain, before, after))
+    log.decisions.speed_moved(SpeedMoved("main", "example.org", None, less))
+    assert [(line["level"], line["event"], line["domain"]) for line in log.lines()] == [
+        ("warning", "relay.slowed", None),
+        ("info", "relay.freed", None),
+        ("warning", "domain.slowed", "example.com"),
+        ("info", "domain.freed", "example.com"),
+        ("warning", "domain.slowed", "example.org"),
+    ]
+    first = log.lines()[0]
+    told = ("reason_code", "per_minute", "at_once", "was_per_minute", "was_at_once", "unlogged")
+    assert [first[name] for name in told] == ["rate.limited", 12.5, 2, 25, 4, 0]
 
 
 def test_an_address_that_a_report_ended_is_said_without_the_address() -> None:

@@ -1,5 +1,6 @@
 """The three signals, as numbers and as Prometheus reads them."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
+from postroom.core.slowing import Slowing
+from postroom.core.speed import SpeedMoved
 from postroom.ops.histogram import Histogram
 from postroom.ops.logwords import Scope
 from postroom.ops.metrics import (
@@ -38,6 +41,7 @@ PICTURE = Picture(
     slots=200,
     depth={("support", Lane.HIGH, S.PENDING): 7},
     oldest_due={("support", Lane.HIGH): NOW, ("support", Lane.BULK): Instant(NOW + 99 * SECOND)},
+    slowed={("main", "relay"): 0, ("main", "domain"): 2},
     connections={"main": 2},
     store=StoreFigures(commits=5, units=50, busy=timedelta(seconds=0.5), waiting=1),
 )
@@ -173,3 +177,17 @@ def test_every_measure_is_in_exactly_one_bucket(measures: list[float]) -> None:
     assert buckets["+Inf"] == len(measures)
     assert buckets["1"] == sum(measure <= 1 for measure in measures)
     assert histogram.total_s == pytest.approx(sum(measures))
+
+
+def test_slow_downs_are_counted_by_relay_and_scope() -> None:
+    signals = Signals()
+    half = Slowing(R.RATE_LIMITED, 25, 4, 0.5, NOW, NOW)
+    more = replace(half, share=0.55)
+    for domain in (None, "a.example", "b.example"):
+        signals.speed_moved(SpeedMoved("main", domain, None, half))
+        signals.speed_moved(SpeedMoved("main", domain, half, more))
+        signals.speed_moved(SpeedMoved("main", domain, more, None))
+    found = _samples(signals)
+    assert found["postroom_throttles_total", frozenset({"relay=main", "scope=relay"})] == 1
+    assert found["postroom_throttles_total", frozenset({"relay=main", "scope=domain"})] == 2
+    assert found["postroom_slowed", frozenset({"relay=main", "scope=domain"})] == 2

@@ -10,9 +10,10 @@ from postroom.core import admit
 from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.delivery import DeliveryState
 from postroom.core.gates import GATES, Blocked, Gate, Passed
-from postroom.core.instant import SECOND, Instant
+from postroom.core.instant import SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.core.reason import ReasonCode
+from postroom.core.slowing import Stream
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import START, settle
 from support.loop import SENT, Loop, loop, mailbox, relay
@@ -55,6 +56,19 @@ def _pause_domain(run: Loop) -> None:
     _world(run).pause_domain("customer.example", TOMORROW, ReasonCode.DOMAIN_DEFERRED)
 
 
+def _slow_domain(run: Loop) -> None:
+    _slow(run, _world(run).relay.stream("customer.example"))
+
+
+def _slow_relay(run: Loop) -> None:
+    _slow(run, _world(run).relay.total)
+
+
+def _slow(run: Loop, stream: Stream) -> None:
+    now = Moment(run.clock.now(), run.clock.monotonic())
+    stream.throttle(ReasonCode.DOMAIN_DEFERRED, 1, 0, now)
+
+
 def _open_mailbox(run: Loop) -> None:
     _world(run).mailbox.breaker = OPEN
 
@@ -83,12 +97,14 @@ SCENES = {
     "hold": Scene(prepare=_pause),
     "mailbox_pace": Scene(TWO, a=said(pace=Pace(per_second=0.001))),
     "relay_pace": Scene(TWO, relay=said(pace=Pace(per_minute=1))),
+    "relay_slowed": Scene(prepare=_slow_relay),
     "daily_cap": Scene(TWO, a=said(pace=Pace(per_day=1))),
     "relay_daily_cap": Scene(TWO, relay=said(pace=Pace(per_day=1))),
     "domain_pause": Scene(prepare=_pause_domain),
     "domain_pace": Scene(
         TWO, a=said(domain_pace={"customer.example": DomainPace(per_second=0.001)})
     ),
+    "domain_slowed": Scene(prepare=_slow_domain),
     "mailbox_breaker": Scene(prepare=_open_mailbox),
     "relay_breaker": Scene(prepare=_open_relay),
     "backoff": Scene(rows=({"due_at": TOMORROW, "state": DeliveryState.RETRY_SCHEDULED},)),

@@ -1,5 +1,6 @@
 """Starts, marks and outcomes: what each leaves, what each refuses, and how what waits is found."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply, Stage
+from postroom.core.slowing import FORGOTTEN, Slowing
+from postroom.core.speed import SpeedMoved
 from postroom.ports.changes import (
     DeliveryQuarantined,
     EventPublished,
@@ -307,6 +310,34 @@ async def test_breakers_pace_and_paused_domains_are_there_after_a_restart(tmp_pa
         ("support", mailbox, NOON + 5)
     ]
     assert state.domain_pauses == (until,)
+
+
+async def test_what_is_slowed_down_is_so_after_a_restart_and_what_is_over_is_not(
+    tmp_path: Path,
+) -> None:
+    slowing = Slowing(ReasonCode.RATE_LIMITED, 60, 4, 0.275, NOON, Instant(NOON + 1), 7)
+    old = replace(slowing, told_at=Instant(NOON - FORGOTTEN))
+    moves = (
+        [("main", None, slowing), ("main", "a.example", slowing), ("main", "b.example", old)],
+        [("main", "a.example", replace(slowing, share=0.5)), ("other", "c.example", slowing)],
+        [("other", "c.example", None)],
+    )
+    async with outbox_in(tmp_path) as outbox:
+        for moved in moves:
+            done = await outbox.intake.accept(new_job(outbox.intake))
+            number = done.deliveries[0].number  # type: ignore[union-attr]
+            await outbox.loop.start(Start(number, "main", NOON, (), ()))
+            speeds = tuple(SpeedMoved(id_, domain, None, after) for id_, domain, after in moved)
+            await outbox.loop.finish(outcome_of(number, 1, S.PENDING, speeds=speeds))
+    async with outbox_in(tmp_path) as outbox:
+        state = await outbox.loop.load()
+    assert sorted(state.slowings, key=str) == sorted(
+        [
+            ("main", None, replace(slowing, good=0)),
+            ("main", "a.example", replace(slowing, share=0.5, good=0)),
+        ],
+        key=str,
+    )
 
 
 async def test_a_breaker_that_opened_between_outcomes_is_kept_too(tmp_path: Path) -> None:

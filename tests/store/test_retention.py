@@ -202,6 +202,20 @@ async def test_pauses_of_domains_that_are_long_over_go(tmp_path: Path) -> None:
         assert await retention(opened).run(after(2)) == NOTHING
 
 
+async def test_slow_downs_that_nobody_complained_of_for_a_day_go(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        for domain, told_at in (("", NOW), ("slow.example", NOW + 3 * DAY)):
+            await sql(
+                opened,
+                "INSERT INTO slowing VALUES ('main', ?, 'rate.limited', 20, 4, 0.5, 0, ?)",
+                domain,
+                told_at,
+            )
+        assert await retention(opened).run(after(1)) == NOTHING
+        assert await retention(opened).run(after(1.1)) == Taken(0, 0, 0, 0, 1)
+        assert await retention(opened).run(after(2)) == NOTHING
+
+
 async def stage(opened: Database, ref: str, sha256: str) -> None:
     await admin_of(opened).stage(StagedRecord(ref, sha256, 5, "a", "text/plain", NOW), 1)
 

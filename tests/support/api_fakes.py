@@ -51,6 +51,7 @@ from postroom.ports.loop import (
     GateReport,
     GateVerdict,
     Readiness,
+    SlowedView,
     Stats,
 )
 from postroom.ports.submitting import (
@@ -409,6 +410,7 @@ class FakeLoop:
         BreakerView("closed", None, None),
         BreakerView("closed", None, None),
     )
+    slowed: tuple[SlowedView, ...] = ()
 
     async def explain(self, number: int) -> Explanation | None:
         found = await self.outbox.find_delivery(number)
@@ -444,6 +446,9 @@ class FakeLoop:
 
     def find_breakers(self, mailbox_id: str) -> tuple[BreakerView, BreakerView] | None:
         return self.breakers
+
+    def find_slowed(self, mailbox_id: str) -> tuple[SlowedView, ...]:
+        return self.slowed
 
 
 class FakeSignals:

@@ -15,6 +15,7 @@ from postroom.core.instant import Instant, Moment
 from postroom.core.mailbox import Lane, Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
+from postroom.core.speed import SpeedMoved
 from postroom.core.world import Host
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
@@ -354,6 +355,9 @@ class Told:
 
     def domain_paused(self, pause: DomainPause) -> None:
         self.lines.append(("domain_paused", pause.domain))
+
+    def speed_moved(self, moved: SpeedMoved) -> None:
+        self.lines.append(("speed", moved.domain, moved.after and moved.after.share))
 
     def expired(self, count: int) -> None:
         self.lines.append(("expired", count))

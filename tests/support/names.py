@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from postroom.cli.demo_names import Names
+from postroom.selftest.names import Names
 
 
 @cache

@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from postroom.service import daemon
 from postroom.service.main import run
 from postroom.store.sqlite import (
     accept_unit,
@@ -90,8 +89,9 @@ def _live(asked: dict[str, Any]) -> int:
     os.closerange(3, 64)
     os.umask(asked.get("umask", 0o022))
     os.environ.update(asked.get("env", {}))
-    daemon.open_outbox = partial(_open, asked)  # type: ignore[assignment]
-    return run(Path(asked["start"]))
+    return run(
+        Path(asked["start"]), fit=lambda tools: replace(tools, open_outbox=partial(_open, asked))
+    )
 
 
 def _start(asked: dict[str, Any]) -> int:

@@ -1,10 +1,11 @@
-"""A mailbox as it is told: what the settings say, what the store remembers, how its breakers stand."""
+"""A mailbox as it is told: what the settings say, what the store remembers, how its breakers stand, what is slowed down."""
 
 from postroom.api.parts import Parts
 from postroom.api.render import render_instant
-from postroom.api.shapes_daemon import Breaker, Mailbox, MailboxState
+from postroom.api.shapes_daemon import Breaker, Mailbox, MailboxState, Slowed
+from postroom.core.instant import format_instant
 from postroom.core.record import MailboxRecord
-from postroom.ports.loop import BreakerView
+from postroom.ports.loop import BreakerView, SlowedView
 
 
 async def find_mailbox(parts: Parts, mailbox_id: str) -> Mailbox:
@@ -36,6 +37,7 @@ def render_mailbox(parts: Parts, mailbox_id: str, stored: MailboxRecord | None) 
         removed_at=None if stored is None else render_instant(stored.removed_at),
         breaker=_breaker(own),
         relay_breaker=_breaker(relays),
+        slowed=[_slowed(view) for view in parts.loop.find_slowed(mailbox_id)],
     )
 
 
@@ -47,3 +49,15 @@ def _breaker(view: BreakerView | None) -> Breaker | None:
     if view is None:
         return None
     return Breaker(state=view.state, reason=view.reason, probe_at=render_instant(view.probe_at))
+
+
+def _slowed(view: SlowedView) -> Slowed:
+    return Slowed(
+        domain=view.domain,
+        reason=view.reason,
+        per_minute=view.per_minute,
+        at_once=view.at_once,
+        was_per_minute=view.was_per_minute,
+        was_at_once=view.was_at_once,
+        since_at=format_instant(view.since),
+    )

@@ -16,6 +16,21 @@ class Breaker(Answered, frozen=True):
     probe_at: Moment | None
 
 
+class Slowed(Answered, frozen=True):
+    """What is slowed down, because it said that we are too fast: the relay (`domain` null), or a domain behind it.
+
+    `per_minute` may start and `at_once` be under way; `was_…` is how much it was before.
+    """
+
+    domain: str | None
+    reason: str
+    per_minute: float
+    at_once: int
+    was_per_minute: int
+    was_at_once: int
+    since_at: Moment
+
+
 class MailboxState(StrEnum):
     """How a mailbox is: blocked = by a breaker, paused = by a person, removed = not in the settings any more."""
 
@@ -38,6 +53,7 @@ class Mailbox(Answered, frozen=True):
     removed_at: Moment | None
     breaker: Breaker | None
     relay_breaker: Breaker | None
+    slowed: list[Slowed]
 
 
 class MailboxList(Answered, frozen=True):

@@ -19,6 +19,7 @@ from postroom.cli import (
     held,
     jobs,
     restore,
+    selftest,
     send,
     serve,
     watch,
@@ -53,6 +54,7 @@ _VERBS: Final = (
     backup.backup,
     restore.restore,
     doctor.doctor,
+    selftest.selftest,
 )
 _SIGPIPE: Final = 128 + 13
 

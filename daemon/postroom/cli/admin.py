@@ -27,6 +27,16 @@ def _breaker(row: Json, name: str) -> object:
     return next((one for one in found if one), None)
 
 
+def _slowed(row: Json) -> str:
+    """The relay, or the slowest domain, and how many more."""
+    found = row.get("slowed") or []
+    if not found:
+        return ""
+    name = found[0].get("domain") or "all"
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{plain(name)}: {plain(found[0].get('per_minute'))} a minute{more}"
+
+
 _MAILBOXES: Final = (
     column("MAILBOX", "id"),
     column("ADDRESS", "address"),
@@ -35,6 +45,7 @@ _MAILBOXES: Final = (
     Column("WHY", lambda row: row.get("paused_reason") or _breaker(row, "reason")),
     column("BY", "paused_by"),
     Column("NEXT PROBE", lambda row: short(_breaker(row, "probe_at"))),
+    Column("SLOWED TO", _slowed),
 )
 _CHECKS: Final = (
     column("STEP", "step"),

@@ -9,7 +9,8 @@ import smtplib
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.cli.demo_relay import HOST, Mail
+from postroom.cli.demo_relay import Mail
+from postroom.selftest.relay import HOST
 
 
 PERSON: Final = "ann@customer.example"

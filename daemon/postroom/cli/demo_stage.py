@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -10,15 +9,16 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
-from postroom.cli.demo_names import Names
 from postroom.cli.demo_people import TEXTS, NotTaken, People
-from postroom.cli.demo_relay import HOST, Relay
+from postroom.cli.demo_relay import Relay
+from postroom.cli.ending import signals_end_it
 from postroom.client import Client
 from postroom.client.errors import PostroomError
 from postroom.client.host import Host
+from postroom.selftest.names import Names
+from postroom.selftest.relay import HOST
 
 
 MAILBOX: Final = "reports"
@@ -87,7 +87,7 @@ class Stage:
 def set_up(host: Host) -> Iterator[Stage]:
     """Everything running, and everything gone afterwards, whatever happens in between."""
     with contextlib.ExitStack() as clean:
-        clean.enter_context(_signals_end_it())
+        clean.enter_context(signals_end_it())
         folder = _folder()
         clean.callback(shutil.rmtree, folder, ignore_errors=True)
         (folder / "files").mkdir()
@@ -173,21 +173,3 @@ def _failed(folder: Path, what: str) -> DaemonFailed:
     with contextlib.suppress(OSError):
         lines = (folder / "daemon.log").read_text("utf-8", "replace").splitlines()
     return DaemonFailed("\n".join([what, *lines[-_LAST_LINES:]]))
-
-
-@contextlib.contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the demo as Ctrl-C does, and none of them interrupts its tidying up."""
-    kinds = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {kind: signal.signal(kind, _interrupt) for kind in kinds}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(kind, signal.SIG_IGN)
-    raise KeyboardInterrupt

@@ -39,7 +39,7 @@ class Exit(IntEnum):
 # docs/operating.md is held against it by a test.
 MEANINGS: Final[Mapping[Exit, str]] = {
     Exit.OK: "done",
-    Exit.FOUND: "found: dead letters, missing files (`backup`), what fails (`doctor`)",
+    Exit.FOUND: "found: dead letters, missing files (`backup`), what fails (`doctor`, `selftest`)",
     Exit.USAGE: "wrong usage",
     Exit.BAD_DATA: "the daemon found the request wrong; a backup is not whole",
     Exit.NO_INPUT: "a file can not be read",

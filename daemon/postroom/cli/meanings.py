@@ -35,6 +35,10 @@ GATES: Final[Mapping[str, Waiting]] = {
         "all mailboxes of the relay together have used up its `per_second` or `per_minute`, or the part that is not for high",
         "Nothing, or raise `relay.NAME.pace`.",
     ),
+    "relay_slowed": Waiting(
+        "the relay said that we are too fast, so all mail through it goes slower for a while",
+        "Nothing: it speeds up by itself. If it comes back, set the relay's `pace` and `concurrency` to what it allows.",
+    ),
     "daily_cap": Waiting(
         "the mailbox has used up its `per_day` within 24 hours, or the part of it that is not for high",
         "Nothing, or raise `per_day`.",
@@ -47,6 +51,10 @@ GATES: Final[Mapping[str, Waiting]] = {
         "the recipient's domain said that it takes no more from us for a while", "Nothing."
     ),
     "domain_pace": Waiting("`domain_pace` of the recipient's domain is used up", _ROOM),
+    "domain_slowed": Waiting(
+        "the recipient's domain said that we are too fast, so mail for it goes slower for a while",
+        "Nothing: it speeds up by itself. If it comes back, set `domain_pace` for it.",
+    ),
     "mailbox_breaker": Waiting(
         "the relay refuses this mailbox (sender, quota, a storm of refusals or doubts)",
         "See its reason; `postroom mailboxes` names it.",

@@ -28,7 +28,7 @@ from postroom.core.bouncereason import (
 )
 from postroom.core.bouncestatus import RELAYS, reason_of_status
 from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS, Phrases
-from postroom.core.replytable import WORDS
+from postroom.core.throttles import WORDS
 
 
 @dataclass(frozen=True, slots=True)

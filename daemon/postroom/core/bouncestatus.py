@@ -7,7 +7,8 @@ from typing import Final
 
 from postroom.core.bouncereason import BounceReason
 from postroom.core.reason import ReasonCode
-from postroom.core.replytable import STATUS, STATUS_BY_CLASS
+from postroom.core.replytable import STATUS_BY_CLASS
+from postroom.core.throttles import STATUS
 
 
 _R = BounceReason

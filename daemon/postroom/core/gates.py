@@ -13,6 +13,7 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant, Moment
 from postroom.core.mailbox import Lane
 from postroom.core.pace import Bound
+from postroom.core.slowing import Stream
 from postroom.core.world import Row, World
 
 
@@ -120,6 +121,29 @@ def _domain_pace(row: Row, world: World, now: Moment) -> Passed | Blocked:
     if most is not None and domain.in_flight >= most:
         return Blocked(domain.in_flight, most, None)
     return _bounded(None if domain.second is None else domain.second.bound(now.mono), now)
+
+
+def _relay_slowed(row: Row, world: World, now: Moment) -> Passed | Blocked:
+    return _slowed(world.relay.total, now)
+
+
+def _domain_slowed(row: Row, world: World, now: Moment) -> Passed | Blocked:
+    stream = world.relay.streams.get(row.domain)
+    return _PASSED if stream is None else _slowed(stream, now)
+
+
+def _slowed(stream: Stream, now: Moment) -> Passed | Blocked:
+    slowing = stream.slowed(now.mono)
+    if slowing is None:
+        return _PASSED
+    value = f"{slowing.rate:.3g} a minute, {slowing.most} at once: {slowing.reason}"
+    threshold = f"{slowing.per_minute} a minute, {slowing.at_once} at once"
+    if stream.in_flight >= slowing.most:
+        return Blocked(value, threshold, None)
+    from_mono = stream.room_from(slowing)
+    if from_mono <= now.mono:
+        return Passed(value, threshold)
+    return Blocked(value, threshold, now.when(from_mono))
 
 
 def _mailbox_breaker(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -247,10 +271,12 @@ GATES: Final = (
     Gate("hold", _hold, Reach.MAILBOX),
     Gate("mailbox_pace", _mailbox_pace, Reach.LANE),
     Gate("relay_pace", _relay_pace, Reach.LANE),
+    Gate("relay_slowed", _relay_slowed, Reach.RELAY),
     Gate("daily_cap", _daily_cap, Reach.LANE),
     Gate("relay_daily_cap", _relay_daily_cap, Reach.LANE),
     Gate("domain_pause", _domain_pause, Reach.DOMAIN, Unit.INSTANT),
     Gate("domain_pace", _domain_pace, Reach.DOMAIN),
+    Gate("domain_slowed", _domain_slowed, Reach.DOMAIN),
     Gate("mailbox_breaker", _mailbox_breaker, Reach.MAILBOX),
     Gate("relay_breaker", _relay_breaker, Reach.RELAY),
     Gate("backoff", _backoff, Reach.LANE, Unit.INSTANT),

@@ -1,11 +1,12 @@
-"""What a reply, or its absence, means for a delivery: one pure, total function over the tables of `core.replytable`.
+"""What a reply, or its absence, means for a delivery: one pure, total function over tables.
 
+They are those of `core.replytable` and `core.throttles`.
 For good (`permanent`) is only what a 5yz reply says of the recipient or the message; what it says of us is `ours`, and
 leaves the delivery waiting. Before the final dot a missing answer is temporary, after it it is doubt (CONTRACT §2, §6).
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -16,14 +17,13 @@ from postroom.core.replytable import (
     CODES,
     NO_SMTPUTF8,
     STAGES,
-    STATUS,
     STATUS_BY_CLASS,
     TOO_BIG,
-    WORDS,
     Class,
     Reading,
     Scope,
 )
+from postroom.core.throttles import STATUS, WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Verdict:
     """How an attempt that was not accepted is read.
 
     `delay`: the wait that the reply states (`is_stated`), or what is usual for the reason. `patience`: tried again for
-    so long at most.
+    so long at most. `slows`: what has been too fast, the recipient's DOMAIN or the RELAY.
     """
 
     class_: Class
@@ -40,6 +40,7 @@ class Verdict:
     delay: timedelta | None = None
     is_stated: bool = False
     patience: timedelta | None = None
+    slows: Scope | None = None
 
 
 SHORTEST_STATED: Final = timedelta(seconds=60)
@@ -115,6 +116,7 @@ def _refused(stage: Stage, reply: SmtpReply) -> Verdict:
         delay=stated or reading.delay,
         is_stated=stated is not None,
         patience=reading.patience if class_ is Class.TEMPORARY else None,
+        slows=reading.slows,
     )
 
 
@@ -128,12 +130,19 @@ def _read(stage: Stage, reply: SmtpReply, text: str) -> Reading:
     found = _by_words(stage, reply.code, text) or _by_status(reply)
     temporary, permanent = STAGES[stage]
     usual = temporary if reply.code < _PERMANENT else permanent
-    if stage in _BEFORE_MAIL:  # nothing was said of a message yet; 4yz at AUTH is no wrong password
-        is_heard = found is not None and found.scope is Scope.RELAY and reply.code >= _PERMANENT
-        return found if found is not None and is_heard else usual
+    if stage in _BEFORE_MAIL:
+        return _before_mail(found, usual, is_permanent=reply.code >= _PERMANENT)
     if found is not None:
         return found
     return BUSY if reply.code == _CLOSING else CODES.get((stage, reply.code), usual)
+
+
+def _before_mail(found: Reading | None, usual: Reading, *, is_permanent: bool) -> Reading:
+    """Nothing was said of a message yet: who is too fast here is too fast for the relay; 4yz at AUTH is no wrong password."""
+    if found is None:
+        return usual
+    heard = found if found.scope is Scope.RELAY and is_permanent else usual
+    return heard if found.slows is None else replace(heard, slows=Scope.RELAY)
 
 
 def _by_words(stage: Stage, code: int, text: str) -> Reading | None:

@@ -153,10 +153,12 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     _R.DOMAIN_UNKNOWN: Explanation("The recipient's domain does not exist.", _LIST),
     _R.DOMAIN_NO_MAIL: Explanation("The recipient's domain takes no mail at all.", _LIST),
     _R.DOMAIN_DEFERRED: Explanation(
-        "The recipient's domain takes no mail from us for a while; the domain is paused.", _NOTHING
+        "The recipient's domain takes no mail from us for a while; the domain is paused, then goes slower.",
+        _NOTHING,
     ),
     _R.DOMAIN_QUOTA: Explanation(
-        "The recipient's organisation has used up its quota; the domain is paused.", _NOTHING
+        "The recipient's organisation has used up its quota; the domain is paused, then goes slower.",
+        _NOTHING,
     ),
     _R.GREYLISTED: Explanation(
         "The receiving server asks every newcomer to come back later.", _NOTHING
@@ -207,7 +209,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         "Set `per_day` in the mailbox's pace to the provider's limit.",
     ),
     _R.RATE_LIMITED: Explanation(
-        "The provider says that the mailbox sends too fast; the mailbox waits and probes.",
+        "The provider says that the mailbox sends too fast; the mailbox waits and probes, then all through its relay goes slower.",
         "Set the mailbox's pace to the provider's limit.",
     ),
     _R.AUTH_FAILED: Explanation(

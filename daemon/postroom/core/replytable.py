@@ -1,7 +1,7 @@
 """How replies of relays are read: the tables behind `core.outcome`, data only.
 
-Tried in this order: words of the reply (lower case, addresses taken out), the enhanced status without its class
-(RFC 3463, RFC 5248 and its registry, RFC 7372, Microsoft's own), the code at its stage (RFC 5321 §4.2), the stage.
+Tried in this order: words of the reply (lower case, addresses taken out; between two tables of them those of
+`core.throttles`), the enhanced status without its class (RFC 3463, RFC 5248 and its registry, RFC 7372, Microsoft's own), the code at its stage (RFC 5321 §4.2), the stage.
 A reading says whom the reply speaks of; whether that is for good follows from the code, where `class_` does not say.
 """
 
@@ -35,13 +35,17 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whom a reply speaks of and why; how long to wait where it does not say; when patience with it ends."""
+    """Whom a reply speaks of and why; how long to wait where it does not say; when patience with it ends.
+
+    `slows`: it says that we are too fast, for a recipient's DOMAIN or for the RELAY (core.slowing).
+    """
 
     scope: Scope
     reason: ReasonCode
     class_: Class | None = None
     delay: timedelta | None = None
     patience: timedelta | None = None
+    slows: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,7 @@ DEFERRED_CONTENT: Final = Reading(Scope.MESSAGE, _R.RELAY_DEFERRED)
 SENDER: Final = Reading(Scope.MAILBOX, _R.SENDER_REFUSED)
 UNAUTHENTICATED: Final = Reading(Scope.MAILBOX, _R.SENDER_UNAUTHENTICATED)
 DAILY: Final = Reading(Scope.MAILBOX, _R.QUOTA_DAILY)
-TOO_FAST: Final = Reading(Scope.MAILBOX, _R.RATE_LIMITED)
 DEFERRED_SENDER: Final = Reading(Scope.MAILBOX, _R.RELAY_DEFERRED)
-DOMAIN_BUSY: Final = Reading(Scope.DOMAIN, _R.DOMAIN_DEFERRED, delay=timedelta(minutes=15))
-DOMAIN_TIRED: Final = Reading(Scope.DOMAIN, _R.DOMAIN_DEFERRED, delay=timedelta(hours=2))
-DOMAIN_QUOTA: Final = Reading(Scope.DOMAIN, _R.DOMAIN_QUOTA, delay=timedelta(hours=1))
 AUTH: Final = Reading(Scope.RELAY, _R.AUTH_FAILED)
 RELAYING: Final = Reading(Scope.RELAY, _R.RELAYING_DENIED)
 BLOCKED: Final = Reading(Scope.RELAY, _R.IP_BLOCKED)
@@ -100,7 +100,7 @@ _MAIL_RCPT: Final = frozenset({Stage.MAIL, Stage.RCPT})
 _RCPT: Final = frozenset({Stage.RCPT})
 _RCPT_ON: Final = frozenset({Stage.RCPT, Stage.DATA, Stage.BODY, Stage.DOT})
 
-WORDS: Final = (
+WORDS_BEFORE: Final = (  # what they say is not a throttle, whatever else stands there
     # greylisting, even where it is called permanent (RFC 6647)
     Words(("greylist",), GREYLIST),
     Words(("graylist",), GREYLIST),
@@ -137,21 +137,10 @@ WORDS: Final = (
     Words(("daily", "limit"), DAILY),
     Words(("daily", "quota"), DAILY),
     Words(("sending quota",), DAILY),
-    Words(("maximum sending rate",), TOO_FAST),
-    Words(("throttling failure",), TOO_FAST),
-    Words(("sending rate", "exceeded"), TOO_FAST),
-    Words(("peak smtp relay limit",), TOO_FAST),
     Words(("tenant", "exceeded"), DAILY),
-    # what a recipient's domain thinks of us
-    Words(("[tss0",), DOMAIN_TIRED),
-    Words(("permanently deferred",), DOMAIN_TIRED),
-    Words(("unexpected volume",), DOMAIN_TIRED),
-    Words(("user complaints",), DOMAIN_TIRED),
-    Words(("organization queue quota",), DOMAIN_QUOTA),
-    Words(("unusual rate of unsolicited",), DOMAIN_BUSY),
-    Words(("unsolicited mail",), DOMAIN_BUSY, codes="4"),
-    Words(("frequency limited",), DOMAIN_BUSY),
-    Words(("ip reputation",), DOMAIN_BUSY, codes="4"),
+)
+
+WORDS_AFTER: Final = (
     # our host
     Words(("spamhaus",), BLOCKED),
     Words(("spamcop",), BLOCKED),
@@ -200,11 +189,9 @@ WORDS: Final = (
     Words(("line too long",), MALFORMED),
     # the relay
     Words(("insufficient system storage",), STORAGE),
-    Words(("too many connections",), BUSY),
-    Words(("too many concurrent",), BUSY),
 )
 
-STATUS: Final[dict[str, Reading]] = {
+OTHER_STATUS: Final[dict[str, Reading]] = {
     "1.1": UNKNOWN,
     "1.2": NO_DOMAIN,
     "1.3": BAD_ADDRESS,
@@ -243,17 +230,14 @@ STATUS: Final[dict[str, Reading]] = {
     "7.25": BLOCKED,
     "7.26": UNAUTHENTICATED,
     "7.27": SENDER,
-    "7.28": DOMAIN_BUSY,
     "7.57": AUTH,
     "7.60": SENDER,
     "7.64": RELAYING,
     "7.232": DAILY,
     "7.233": DAILY,
-    "7.501": TOO_FAST,
     "7.509": UNAUTHENTICATED,
     "7.511": BLOCKED,
     "7.515": UNAUTHENTICATED,
-    "7.650": DOMAIN_BUSY,
     "7.705": DAILY,
     "7.708": BLOCKED,
 } | {

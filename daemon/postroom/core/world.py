@@ -14,9 +14,16 @@ from postroom.core.instant import MINUTE, Instant, Moment, later
 from postroom.core.mailbox import DomainPace, Lane, Mailbox, Relay
 from postroom.core.pace import Gcra, Meter, gcra, meter
 from postroom.core.reason import ReasonCode
+from postroom.core.slowing import Slowing, Stream
 
 
 LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
+STREAMS: Final = (
+    1024  # domains that a relay knows the traffic of; beyond it the idlest is forgotten
+)
+SLOWED: Final = (
+    200  # domains that it slows down at once; beyond it whoever complained longest ago is not
+)
 
 
 class Row(Protocol):
@@ -54,7 +61,10 @@ class Host:
 
 @dataclass(slots=True)
 class RelayState:
-    """One relay. `heavy` = with attachments; `probing`: a probe is under way while its breaker is not closed."""
+    """One relay. `heavy` = with attachments; `probing`: a probe is under way while its breaker is not closed.
+
+    `total` is all that goes through it, `streams` what goes to each domain, those with the latest starts last.
+    """
 
     relay: Relay
     meter: Meter
@@ -63,6 +73,22 @@ class RelayState:
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
     probing: bool = False
+    total: Stream = field(default_factory=Stream)
+    streams: dict[str, Stream] = field(default_factory=dict)
+
+    def stream(self, domain: str) -> Stream:
+        """What goes to a domain, from now on among the latest."""
+        found = self.streams.pop(domain, None) or Stream()
+        self.streams[domain] = found
+        if len(self.streams) > STREAMS:
+            idle = (name for name, one in self.streams.items() if one.is_idle and one is not found)
+            self.streams.pop(next(idle, ""), None)
+        return found
+
+    def slow_domains(self, mono: int) -> dict[str, Slowing]:
+        """The domains that are slowed down now."""
+        found = {name: one.slowed(mono) for name, one in self.streams.items()}
+        return {name: slowing for name, slowing in found.items() if slowing is not None}
 
 
 @dataclass(slots=True)
@@ -102,6 +128,7 @@ class Reservation:
     mono: int
     minute: int
     domain: DomainState | None
+    stream: Stream
     has_attachments: bool
     is_suspect: bool
     is_relay_probe: bool
@@ -126,6 +153,7 @@ class World:
             mono=now.mono,
             minute=now.at // MINUTE,
             domain=domain,
+            stream=relay.stream(row.domain),
             has_attachments=row.has_attachments,
             is_suspect=row.is_suspect,
             is_relay_probe=not relay.breaker.is_closed,
@@ -135,6 +163,8 @@ class World:
         mailbox.probing |= held.is_mailbox_probe
         mailbox.meter.take(row.lane, now.mono)
         relay.meter.take(row.lane, now.mono)
+        relay.total.take(now.mono)
+        held.stream.take(now.mono)
         if domain is not None and domain.second is not None:
             domain.second.take(now.mono)
         if row.lane is Lane.BULK and mailbox.bulk is not None:
@@ -157,6 +187,8 @@ class World:
         else:
             self._count_slot(held, -1)
         self._count_flight(held, -1)
+        self.relay.total.end()
+        held.stream.end()
         if held.is_relay_probe:
             self.relay.probing = False
         if held.is_mailbox_probe:
@@ -169,6 +201,14 @@ class World:
         """Leave a recipient domain alone until then."""
         found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
         found.paused_until, found.reason = until_at, reason
+
+    def is_held_back(self, domain: str, now: Moment) -> bool:
+        """Whether a recipient domain is left alone or slowed down."""
+        paused = self.mailbox.domains.get(domain)
+        if paused is not None and (paused.paused_until or 0) > now.at:
+            return True
+        stream = self.relay.streams.get(domain)
+        return stream is not None and stream.slowed(now.mono) is not None
 
     def resume(self) -> None:
         """A person says that all is well with the mailbox: its pause and its breaker are over."""

@@ -13,6 +13,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant
 from postroom.core.reason import EXPLANATIONS, ReasonCode
+from postroom.core.slowing import Slowing
+from postroom.core.speed import SpeedMoved
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, recipient_hash, without_addresses
 from postroom.ops.logwords import Decision, LogEvent, Scope
@@ -167,6 +169,37 @@ class Decisions:
             "until_at": _written(pause.until_at),
         }
         self._book.write(LogEvent.DOMAIN_PAUSED, fields)
+
+    def speed_moved(self, moved: SpeedMoved) -> None:
+        """A relay or domain slowed down, or goes on as before; no line where it only sped up a little."""
+        is_relay = moved.domain is None
+        if moved.after is None and moved.before is not None:
+            fields: dict[str, Value] = {
+                "relay_id": moved.relay_id,
+                "domain": moved.domain,
+                "reason_code": moved.before.reason,
+                "since_at": _written(moved.before.since_at),
+            }
+            self._book.write(LogEvent.RELAY_FREED if is_relay else LogEvent.DOMAIN_FREED, fields)
+        elif moved.after is not None and moved.is_throttled:
+            event = LogEvent.RELAY_SLOWED if is_relay else LogEvent.DOMAIN_SLOWED
+            self._slowed(event, moved, moved.after)
+
+    def _slowed(self, event: LogEvent, moved: SpeedMoved, after: Slowing) -> None:
+        unlogged = self._throttle.pass_one((event, moved.relay_id, moved.domain))
+        if unlogged is None:
+            return
+        fields: dict[str, Value] = {
+            "relay_id": moved.relay_id,
+            "domain": moved.domain,
+            "reason_code": after.reason,
+            "per_minute": round(after.rate, 1),
+            "at_once": after.most,
+            "was_per_minute": after.per_minute,
+            "was_at_once": after.at_once,
+            "unlogged": unlogged,
+        }
+        self._book.write(event, fields)
 
     def _breaker_opened(self, scope: Scope, id_: str, after: Breaker) -> None:
         is_storm = after.reason in _STORMS

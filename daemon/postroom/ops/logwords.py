@@ -76,6 +76,10 @@ class LogEvent(StrEnum):
     BREAKER_STORMED = "breaker.stormed"
     BREAKER_CLOSED = "breaker.closed"
     DOMAIN_PAUSED = "domain.paused"
+    DOMAIN_SLOWED = "domain.slowed"
+    DOMAIN_FREED = "domain.freed"
+    RELAY_SLOWED = "relay.slowed"
+    RELAY_FREED = "relay.freed"
     RELAY_FAULTED = "relay.faulted"
     MAILBOX_PAUSED = "mailbox.paused"
     MAILBOX_RESUMED = "mailbox.resumed"
@@ -123,6 +127,11 @@ _DELIVERY: Final = (
 _DOUBT: Final = ("job_id", "delivery_id", "mailbox_id", "state", "by", "reason_code", "why")
 _JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
 _BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
+_SLOWED: Final = (
+    *("relay_id", "domain", "reason_code", "per_minute", "at_once"),
+    *("was_per_minute", "was_at_once", "unlogged"),
+)
+_FREED: Final = ("relay_id", "domain", "reason_code", "since_at")
 _FAULT: Final = ("error", "detail", "trace")
 
 FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
@@ -170,6 +179,10 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.BREAKER_STORMED: _BREAKER,
     LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
     LogEvent.DOMAIN_PAUSED: ("mailbox_id", "domain", "reason_code", "until_at"),
+    LogEvent.DOMAIN_SLOWED: _SLOWED,
+    LogEvent.DOMAIN_FREED: _FREED,
+    LogEvent.RELAY_SLOWED: _SLOWED,
+    LogEvent.RELAY_FREED: _FREED,
     LogEvent.RELAY_FAULTED: (
         "relay_id",
         "stage",
@@ -244,6 +257,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.BREAKER_OPENED: LogLevel.WARNING,
     LogEvent.BREAKER_STORMED: LogLevel.ERROR,
     LogEvent.DOMAIN_PAUSED: LogLevel.WARNING,
+    LogEvent.DOMAIN_SLOWED: LogLevel.WARNING,
+    LogEvent.RELAY_SLOWED: LogLevel.WARNING,
     LogEvent.RELAY_FAULTED: LogLevel.WARNING,
     LogEvent.MAILBOX_PAUSED: LogLevel.WARNING,
     LogEvent.STORE_REFUSED: LogLevel.ERROR,

@@ -47,7 +47,7 @@ class StoreFigures:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What others know of this moment. `connections` are open ones by relay."""
+    """What others know of this moment. `connections` are open ones by relay, `slowed` counts by relay and scope."""
 
     at: Instant
     version: str
@@ -56,6 +56,7 @@ class Picture:
     depth: Mapping[tuple[str, Lane, DeliveryState], int]
     oldest_due: Mapping[tuple[str, Lane], Instant]
     connections: Mapping[str, int]
+    slowed: Mapping[tuple[str, str], int]
     store: StoreFigures
 
 
@@ -71,6 +72,11 @@ SLOTS: Final = Named("slots", (), "How many may be under way.")
 CONNECTIONS: Final = Named("connections", ("relay",), "Open connections.")
 BREAKERS: Final = Named(
     "breaker_state", ("scope", "id"), "0 = closed, 1 = half open, 2 = open: nothing goes."
+)
+SLOWED: Final = Named(
+    "slowed",
+    ("relay", "scope"),
+    "How many are slowed down now: the relay itself (scope relay), domains behind it (scope domain).",
 )
 LAG: Final = Named("loop_lag_seconds", (), "How late the event loop woke when last looked at.")
 WAITING: Final = Named("store_waiting", (), "Writes that wait for the store now.")
@@ -88,6 +94,9 @@ DOUBTS: Final = Named(
     ("mailbox", "by", "reason"),
     "Deliveries in doubt that evidence or a policy settled, or that a policy left to a person.",
 )
+THROTTLES: Final = Named(
+    "throttles", ("relay", "scope"), "How often a relay, or a domain behind it, was slowed down."
+)
 COMMITS: Final = Named("commits", (), "Commits of the store.")
 UNITS: Final = Named("committed_units", (), "Writes in them.")
 COMMIT_TIME: Final = Named("commit_seconds", (), "Time that the writer was busy.")
@@ -101,8 +110,19 @@ SETTLE_TIME: Final = Named(
     "settle_seconds", ("priority",), "From the first attempt of a delivery to its end."
 )
 
-GAUGES: Final = (BUILD, DEPTH, OLDEST, IN_FLIGHT, SLOTS, CONNECTIONS, BREAKERS, LAG, WAITING)
-COUNTERS: Final = (JOBS, OUTCOMES, DEFERRALS, DOUBTS, COMMITS, UNITS, COMMIT_TIME)
+GAUGES: Final = (
+    BUILD,
+    DEPTH,
+    OLDEST,
+    IN_FLIGHT,
+    SLOTS,
+    CONNECTIONS,
+    BREAKERS,
+    SLOWED,
+    LAG,
+    WAITING,
+)
+COUNTERS: Final = (JOBS, OUTCOMES, DEFERRALS, DOUBTS, THROTTLES, COMMITS, UNITS, COMMIT_TIME)
 HISTOGRAMS: Final = (ATTEMPTS, START_WAIT, SETTLE_TIME)
 
 _BREAKER: Final = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
@@ -157,6 +177,7 @@ def _gauges(signals: Signals, picture: Picture) -> Iterator[tuple[Named, Iterabl
     yield SLOTS, [((), picture.slots)]
     yield CONNECTIONS, [((relay,), count) for relay, count in picture.connections.items()]
     yield BREAKERS, [(key, _BREAKER[state]) for key, state in signals.breakers.items()]
+    yield SLOWED, picture.slowed.items()
     yield LAG, [((), signals.loop_lag.total_seconds())]
     yield WAITING, [((), picture.store.waiting)]
 
@@ -173,6 +194,7 @@ def _counters(signals: Signals, picture: Picture) -> Iterator[tuple[Named, Itera
     )
     yield DEFERRALS, signals.deferrals.items()
     yield DOUBTS, signals.doubts.items()
+    yield THROTTLES, signals.throttles.items()
     yield COMMITS, [((), store.commits)]
     yield UNITS, [((), store.units)]
     yield COMMIT_TIME, [((), store.busy.total_seconds())]

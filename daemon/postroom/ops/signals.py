@@ -15,6 +15,7 @@ from postroom.core.delivery import UNSETTLED, DeliveryState
 from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
+from postroom.core.speed import SpeedMoved
 from postroom.ops.histogram import ATTEMPT, QUEUE, Histogram
 from postroom.ops.logwords import Scope
 from postroom.ports.changes import Change, DoubtJudged, StateMoved
@@ -55,6 +56,7 @@ class Signals:
     settle_time: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     attempt_time: defaultdict[str, Histogram] = field(default_factory=_by_mailbox)
     breakers: dict[tuple[Scope, str], BreakerState] = field(default_factory=dict)
+    throttles: Counter[tuple[str, str]] = field(default_factory=Counter)
     loop_lag: timedelta = timedelta()
     loop_lag_max: timedelta = timedelta()
 
@@ -89,6 +91,12 @@ class Signals:
     def breaker_stands(self, scope: Scope, id_: str, breaker: Breaker) -> None:
         """How the breaker of a mailbox or relay stands now."""
         self.breakers[scope, id_] = breaker.state
+
+    def speed_moved(self, moved: SpeedMoved) -> None:
+        """A relay, or a domain of it, goes slower or faster than before."""
+        if moved.is_throttled:
+            scope = Scope.RELAY if moved.domain is None else "domain"
+            self.throttles[moved.relay_id, scope] += 1
 
     def loop_lagged(self, by: timedelta) -> None:
         """How late the loop woke last, and at worst."""

@@ -12,12 +12,13 @@ from typing import Final
 from postroom.core.breaker import Breaker, trip
 from postroom.core.delivery import DeliveryState
 from postroom.core.health import domain_pause, goes_back, mailbox_after, relay_after
-from postroom.core.instant import SECOND, Instant, later
+from postroom.core.instant import SECOND, Instant, Moment, later
 from postroom.core.outcome import Verdict, classify, unfit
 from postroom.core.reason import ReasonCode
 from postroom.core.relayid import relay_message_id
 from postroom.core.replytable import Class
 from postroom.core.retry import GivenUp, next_attempt
+from postroom.core.speed import SpeedMoved, speed_after
 from postroom.core.storm import CALM, Storm, is_slow_storm, observe
 from postroom.core.world import Reservation, World
 from postroom.outbound.attempt import Ended
@@ -36,6 +37,7 @@ class _Moved:
     relay: Breaker | None = None
     mailbox: Breaker | None = None
     pause: DomainPause | None = None
+    speeds: tuple[SpeedMoved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Judge:
             relay=world.relay.breaker if world.relay.breaker != before[0] else None,
             mailbox=world.mailbox.breaker if world.mailbox.breaker != before[1] else None,
             pause=self._pause_domain(world, started, verdict, now),
+            speeds=self._move_speeds(world, held, started, verdict),
         )
         fate = self._fate(world, started, ended, verdict, is_probe_refused=was_storm)
         return self._written(world, started, ended, give_back, fate, moved)
@@ -149,6 +152,15 @@ class Judge:
         world.pause_domain(pause.domain, pause.until_at, pause.reason_code)
         self._account.domain_paused(pause)
         return pause
+
+    def _move_speeds(
+        self, world: World, held: Reservation, started: Started, verdict: Verdict | None
+    ) -> tuple[SpeedMoved, ...]:
+        now = Moment(self._clock.now(), self._clock.monotonic())
+        speeds = speed_after(world, held, started.domain, verdict, now)
+        for moved in speeds:
+            self._account.speed_moved(moved)
+        return speeds
 
     def _fate(
         self,
@@ -215,6 +227,7 @@ class Judge:
             relay_breaker=None if moved.relay is None else (relay_id, moved.relay),
             mailbox_breaker=None if moved.mailbox is None else (mailbox_id, moved.mailbox),
             domain_pause=moved.pause,
+            speeds=moved.speeds,
         )
 
 

@@ -132,8 +132,7 @@ class Line:
             domain = feed.domain
             if domain is None or domain in configured or not feed.is_empty:
                 continue
-            state = self.world.mailbox.domains.get(domain)
-            if state is None or (state.paused_until or 0) <= now.at:
+            if not self.world.is_held_back(domain, now):
                 del self._feeds[key]
 
     def _admissible(self, lane: Lane, now: Moment) -> Candidate | Reach | None:

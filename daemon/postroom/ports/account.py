@@ -7,6 +7,7 @@ from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
+from postroom.core.speed import SpeedMoved
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 
@@ -46,6 +47,10 @@ class Account(Protocol):
 
     def domain_paused(self, pause: DomainPause) -> None:
         """A recipient domain is left alone for a while."""
+        ...
+
+    def speed_moved(self, moved: SpeedMoved) -> None:
+        """A relay, or a domain of it, goes slower or faster than before."""
         ...
 
     def expired(self, count: int) -> None:

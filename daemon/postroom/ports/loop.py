@@ -67,6 +67,19 @@ class BreakerView:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowedView:
+    """A relay (`domain` None), or a domain behind it, that is slowed down: starts a minute and under way, now and before."""
+
+    domain: str | None
+    reason: str
+    per_minute: float
+    at_once: int
+    was_per_minute: int
+    was_at_once: int
+    since: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """The three signals: depth, wait, outcomes.
 
@@ -109,6 +122,10 @@ class Loop(Protocol):
 
     def find_breakers(self, mailbox_id: str) -> tuple[BreakerView, BreakerView] | None:
         """The breaker of a configured mailbox, and that of its relay."""
+        ...
+
+    def find_slowed(self, mailbox_id: str) -> tuple[SlowedView, ...]:
+        """What is slowed down on the way out of a mailbox: its relay first, then domains, the slowest first."""
         ...
 
 

@@ -9,6 +9,8 @@ from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
+from postroom.core.slowing import Slowing
+from postroom.core.speed import SpeedMoved
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Outcome:
     relay_breaker: tuple[str, Breaker] | None
     mailbox_breaker: tuple[str, Breaker] | None
     domain_pause: DomainPause | None
+    speeds: tuple[SpeedMoved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +151,16 @@ class ScopeState:
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """All of it at start. `buckets` are those of the last 24 hours, with their counts."""
+    """All of it at start. `buckets` are those of the last 24 hours, with their counts.
+
+    `slowings`: relay, domain (None = all of the relay), how far it is slowed down.
+    """
 
     mailboxes: tuple[ScopeState, ...]
     relays: tuple[ScopeState, ...]
     buckets: tuple[tuple[Bucket, int], ...]
     domain_pauses: tuple[DomainPause, ...]
+    slowings: tuple[tuple[str, str | None, Slowing], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

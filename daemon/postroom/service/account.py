@@ -8,6 +8,7 @@ from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.replying import Answered
+from postroom.core.speed import SpeedMoved
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
 from postroom.ops.logwords import Scope
@@ -71,6 +72,11 @@ class LoopAccount:
     def domain_paused(self, pause: DomainPause) -> None:
         """A recipient domain is left alone."""
         self._decisions.domain_paused(pause)
+
+    def speed_moved(self, moved: SpeedMoved) -> None:
+        """A relay, or a domain of it, goes slower or faster."""
+        self._decisions.speed_moved(moved)
+        self._signals.speed_moved(moved)
 
     def expired(self, count: int) -> None:
         """Waiting deliveries were given up."""

@@ -23,7 +23,7 @@ from postroom.service.housekeeping import Housekeeping
 from postroom.service.joined import Joined, find_keys, join
 from postroom.service.tools import Tools
 from postroom.store.sqlite.opening import OpeningRules
-from postroom.store.sqlite.outbox import Outbox, open_outbox
+from postroom.store.sqlite.outbox import Outbox
 
 
 _STDERR: Final = 2
@@ -51,7 +51,7 @@ class Daemon:
         tools.chronicle.starting(__version__, os.getpid(), state_dir, len(settings.mailboxes))
         self._listen_to_signals()
         files = Files(state_dir, tools.clock)
-        async with open_outbox(
+        async with tools.open_outbox(
             state_dir, tools.clock, tools.entropy, files.spool.has, self._rules
         ) as outbox:
             tools.chronicle.recovered(outbox.opened.recovered)

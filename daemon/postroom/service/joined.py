@@ -128,7 +128,8 @@ async def join(
         host,
         Moment(clock.now(), clock.monotonic()),
     )
-    pools = {id_: Pool(relay, find_host_name()) for id_, relay in settings.relays.items()}
+    name = find_host_name()
+    pools = {id_: Pool(relay, name, tools.timeouts) for id_, relay in settings.relays.items()}
     way = Way(host, worlds, pools)
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     trust = ClockTrust(clock, outbox.opened.newest_at)

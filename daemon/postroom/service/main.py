@@ -44,16 +44,19 @@ def run(
     accept_machine: bool = False,
     accept_file_system: bool = False,
     accept_lost_keys: bool = False,
+    fit: Callable[[Tools], Tools] | None = None,
 ) -> int:
     """Run the daemon until it is told to stop; its exit code.
 
     `accept_machine`: the store may come from another machine; `accept_file_system`: it may lie on a network or FUSE
-    one; `accept_lost_keys`: a key of reply addresses may be missing.
+    one; `accept_lost_keys`: a key of reply addresses may be missing. `fit` is for whoever watches the daemon from inside
+    its process: it may put something of its own in the place of a tool.
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
     settings = load(config)
     tools = _tools(settings, accepts_lost_keys=accept_lost_keys)
+    tools = fit(tools) if fit is not None else tools
     rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
     daemon = Daemon(settings, tools, rules)
     try:

@@ -1,12 +1,24 @@
 """What every part of the daemon is given: clock, chance, log, the line to systemd and its sockets."""
 
 import socket
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
 from postroom.ops.supervisor import Supervisor
+from postroom.outbound.timeouts import Timeouts
 from postroom.ports.host import Clock, Entropy
+from postroom.store.sqlite.opening import OpeningRules
+from postroom.store.sqlite.outbox import Outbox, open_outbox
+
+
+OpenOutbox = Callable[
+    [Path, Clock, Entropy, Callable[[str], bool], OpeningRules | None],
+    AbstractAsyncContextManager[Outbox],
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +26,7 @@ class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
     `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
+    `open_outbox` opens the store, `timeouts` are for relays.
     """
 
     clock: Clock
@@ -24,3 +37,5 @@ class Tools:
     sockets: tuple[socket.socket, ...]
     smtp_sockets: tuple[socket.socket, ...] = ()
     accepts_lost_keys: bool = False
+    open_outbox: OpenOutbox = open_outbox
+    timeouts: Timeouts = field(default_factory=Timeouts)

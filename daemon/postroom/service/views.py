@@ -1,22 +1,21 @@
 """The running daemon as the API sees it: why something waits, whether all is well, the bytes of a message."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from postroom import __version__
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
-from postroom.core.clockdoubt import find_doubtful
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
-from postroom.core.doubt import Outlook, no_resend, outlook
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import Instant, format_instant, later
-from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
-from postroom.core.world import World
+from postroom.core.slowing import Slowing
+from postroom.core.world import RelayState, World
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
 from postroom.ops.logwords import Scope
@@ -34,9 +33,11 @@ from postroom.ports.loop import (
     GateReport,
     GateVerdict,
     Readiness,
+    SlowedView,
     Stats,
 )
 from postroom.ports.looping import WaitingRow
+from postroom.service.doubted import CLOCK_GATE, explain_doubt, waits_for_clock
 from postroom.service.way import Way
 from postroom.store.sqlite.outbox import Outbox
 
@@ -50,10 +51,6 @@ _EXPLAINED: Final = frozenset(
 # Of a mailbox that is not in the settings there is no world that gates could ask.
 _NO_MAILBOX: Final = GateReport(
     "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
-)
-# Only a clock that is not believed says that a send time has come, or that a time is over.
-_DOUBTED: Final = GateReport(
-    "send_time", GateVerdict.BLOCKED, "clock in doubt", "postroom doctor --confirm-clock", None
 )
 
 
@@ -82,7 +79,8 @@ class LoopView:
         if delivery is None:
             return None
         if delivery.state is DeliveryState.UNCERTAIN:
-            return self._explain_doubt(delivery)
+            told = explain_doubt(delivery, self._worlds.get(delivery.mailbox_id))
+            return told or Explanation(delivery.state, (_NO_MAILBOX,), None)
         if delivery.state not in _EXPLAINED or delivery.due_at is None:
             return Explanation(delivery.state, (), None)
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
@@ -90,47 +88,11 @@ class LoopView:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
         gates = tuple(_report(finding, standing, delivery) for finding in findings)
-        if self._waits_for_clock(delivery, delivery.due_at):
-            return Explanation(delivery.state, (_DOUBTED, *gates[1:]), None)
+        if waits_for_clock(delivery, self._clock.now(), self._believed_at()):
+            return Explanation(delivery.state, (CLOCK_GATE, *gates[1:]), None)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
-
-    def _waits_for_clock(self, delivery: DeliveryRecord, due_at: Instant) -> bool:
-        is_planned = delivery.state is DeliveryState.PENDING and not delivery.attempts
-        doubtful_at = find_doubtful(
-            delivery.created_at if is_planned else None,
-            due_at,
-            delivery.not_after,
-            self._clock.now(),
-            self._believed_at(),
-        )
-        return doubtful_at is not None
-
-    def _explain_doubt(self, delivery: DeliveryRecord) -> Explanation:
-        """What its mailbox's policy does, and when; of a mailbox that is gone nobody knows."""
-        world = self._worlds.get(delivery.mailbox_id)
-        if world is None or delivery.settled_at is None:
-            return Explanation(delivery.state, (_NO_MAILBOX,), None)
-        policy = world.mailbox.mailbox.on_uncertain
-        ruled_out = delivery.no_resend or no_resend(
-            delivery.not_after,
-            later(delivery.settled_at, policy.after),
-            is_cancelled=delivery.is_cancel_asked,
-            is_suppressed=False,  # until then it may not be any more
-        )
-        found = outlook(
-            policy,
-            delivery.settled_at,
-            is_second=delivery.resends > 0 or delivery.doubts > 0,
-            ruled_out=ruled_out,
-        )
-        since = f"in doubt since {format_instant(delivery.settled_at)}"
-        gate = GateReport(
-            "doubt", GateVerdict.BLOCKED, since, _on_uncertain(policy, found), found.at
-        )
-        earliest = found.at if found.kind is OnUncertain.RESEND else None
-        return Explanation(delivery.state, (gate,), earliest)
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         """The job once it is settled, or as it stands after `timeout_s`."""
@@ -149,6 +111,17 @@ class LoopView:
         if world is None:
             return None
         return _breaker(world.mailbox.breaker), _breaker(world.relay.breaker)
+
+    def find_slowed(self, mailbox_id: str) -> tuple[SlowedView, ...]:
+        """What is slowed down on the way out of a mailbox."""
+        world = self._worlds.get(mailbox_id)
+        if world is None:
+            return ()
+        mono = self._clock.monotonic()
+        whole = world.relay.total.slowed(mono)
+        domains = [_slowed(*one) for one in world.relay.slow_domains(mono).items()]
+        domains.sort(key=lambda one: one.per_minute)
+        return (*(() if whole is None else (_slowed(None, whole),)), *domains)
 
 
 class SignalsView:
@@ -190,6 +163,7 @@ class SignalsView:
             mailbox, relay = world.mailbox, world.relay
             self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)
             self._signals.breaker_stands(Scope.RELAY, relay.relay.id, relay.breaker)
+        mono = self._clock.monotonic()
         writer = self._outbox.database.stats()
         picture = Picture(
             at=now,
@@ -199,6 +173,7 @@ class SignalsView:
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
             connections={id_: pool.connections for id_, pool in self._way.pools.items()},
+            slowed=_count_slowed([world.relay for world in self._way.worlds.values()], mono),
             store=StoreFigures(
                 commits=writer.commits,
                 units=writer.units,
@@ -235,15 +210,6 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
     )
 
 
-def _on_uncertain(policy: DoubtPolicy, found: Outlook) -> str:
-    """The mailbox's setting in a few words, and why nothing comes of it."""
-    if found.kind is OnUncertain.HOLD:
-        return found.kind
-    if found.at is None:
-        return f"{found.kind}, but not this one: {found.why}"
-    return f"{found.kind} after {policy.after.total_seconds():g} s"
-
-
 def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecord) -> GateReport:
     """One gate; what a job's `if` says stands in `precondition`, where its time is not over anyway.
 
@@ -274,6 +240,26 @@ def _earliest(findings: tuple[Finding, ...], now: Instant) -> Instant | None:
     if len(known) < len(blocked):
         return None
     return max(known, default=now)
+
+
+def _slowed(domain: str | None, slowing: Slowing) -> SlowedView:
+    return SlowedView(
+        domain=domain,
+        reason=slowing.reason,
+        per_minute=round(slowing.rate, 1),
+        at_once=slowing.most,
+        was_per_minute=slowing.per_minute,
+        was_at_once=slowing.at_once,
+        since=slowing.since_at,
+    )
+
+
+def _count_slowed(relays: Iterable[RelayState], mono: int) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for relay in relays:
+        found[relay.relay.id, "relay"] = int(relay.total.slowed(mono) is not None)
+        found[relay.relay.id, "domain"] = len(relay.slow_domains(mono))
+    return found
 
 
 def _breaker(breaker: Breaker) -> BreakerView:

@@ -21,6 +21,7 @@ def build_worlds(
     mailbox_states = {id_: mailbox_state(mailbox) for id_, mailbox in mailboxes.items()}
     _restore_scopes(relay_states, mailbox_states, stored, now)
     _restore_buckets(relay_states, mailbox_states, stored, now)
+    _restore_speeds(relay_states, stored, now)
     worlds = {
         id_: World(host, relay_states[mailboxes[id_].relay_id], state)
         for id_, state in mailbox_states.items()
@@ -55,6 +56,14 @@ def _restore_scopes(
 def _restore_pace(second: Gcra | None, scope: ScopeState, now: Moment) -> None:
     if second is not None and scope.pace_at is not None:
         second.restore(scope.pace_at, now)
+
+
+def _restore_speeds(relays: Mapping[str, RelayState], stored: LoopState, now: Moment) -> None:
+    for relay_id, domain, slowing in stored.slowings:
+        relay = relays.get(relay_id)
+        if relay is not None:
+            stream = relay.total if domain is None else relay.stream(domain)
+            stream.restore(slowing, now)
 
 
 def _restore_buckets(

@@ -24,6 +24,7 @@ from postroom.store.sqlite.loop_scopes import (
     write_mailbox_breaker,
     write_relay_breaker,
 )
+from postroom.store.sqlite.loop_speeds import write_speed
 from postroom.store.sqlite.loop_start import BY
 from postroom.store.sqlite.transition import Step, record, storable
 from postroom.store.sqlite.unit import UnitResult
@@ -132,6 +133,8 @@ def _learn(conn: sqlite3.Connection, outcome: Outcome) -> None:
         write_mailbox_breaker(conn, *outcome.mailbox_breaker)
     if outcome.domain_pause is not None:
         pause_domain(conn, outcome.domain_pause)
+    for moved in outcome.speeds:
+        write_speed(conn, moved)
 
 
 def _columns(outcome: Outcome, end: _End) -> dict[str, object]:

@@ -9,6 +9,7 @@ from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
+from postroom.store.sqlite.loop_speeds import find_speeds
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -75,6 +76,7 @@ def load_state(conn: sqlite3.Connection, now: Instant) -> LoopState:
             )
             for row in conn.execute(_DOMAIN_PAUSES, (now,))
         ),
+        slowings=find_speeds(conn, now),
     )
 
 

@@ -50,6 +50,9 @@ _DROP_BUCKETS: Final = """
 _DROP_PAUSES: Final = """
     DELETE FROM domain_pause WHERE (mailbox_id, domain) IN
         (SELECT mailbox_id, domain FROM domain_pause WHERE until_at < ? LIMIT ?)"""
+_DROP_SPEEDS: Final = """
+    DELETE FROM slowing WHERE (relay_id, domain) IN
+        (SELECT relay_id, domain FROM slowing WHERE told_at < ? LIMIT ?)"""
 
 
 _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
@@ -57,7 +60,7 @@ _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much one run took; `buckets` are minutes of pace and pauses of domains."""
+    """How much one run took; `buckets` are minutes of pace, pauses and slow-downs."""
 
     jobs: int
     events: int
@@ -98,7 +101,8 @@ class SqliteRetention:
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
-        buckets += await self._repeat(_Dropping(_DROP_PAUSES, _before(now, _PACE_KEPT)))
+        for sql in (_DROP_PAUSES, _DROP_SPEEDS):
+            buckets += await self._repeat(_Dropping(sql, _before(now, _PACE_KEPT)))
         return Taken(jobs, events, staged, files, buckets, received)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The demo's nameserver, asked by a library that knows DNS."""
+"""The nameserver of selftest and demo, asked by a library that knows DNS."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,14 @@ import dns.query
 import dns.rcode
 import pytest
 
-from postroom.cli.demo_names import HOST, Names
+from postroom.selftest.names import HOST, Names
 
 
-TEXTS = {"one.example": "v=spf1 -all", "_dmarc.one.example": "v=DMARC1; p=reject"}
+TEXTS = {
+    "one.example": "v=spf1 -all",
+    "_dmarc.one.example": "v=DMARC1; p=reject",
+    "long.example": "x" * 300,
+}
 
 
 @pytest.fixture
@@ -27,6 +31,7 @@ def names() -> Iterator[Names]:
         ("one.example", "TXT", dns.rcode.NOERROR, ['"v=spf1 -all"']),
         ("ONE.example", "TXT", dns.rcode.NOERROR, ['"v=spf1 -all"']),
         ("_dmarc.one.example", "TXT", dns.rcode.NOERROR, ['"v=DMARC1; p=reject"']),
+        ("long.example", "TXT", dns.rcode.NOERROR, [f'"{"x" * 255}" "{"x" * 45}"']),
         ("one.example", "A", dns.rcode.NOERROR, []),
         ("two.example", "TXT", dns.rcode.NXDOMAIN, []),
     ],
