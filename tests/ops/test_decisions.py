@@ -343,6 +343,14 @@ def test_a_paused_domain_and_expired_deliveries_are_said() -> None:
     ]
 
 
+def test_a_damaged_delivery_is_an_error_that_names_it() -> None:
+    log = Log()
+    log.decisions.quarantined(DeliveryQuarantined(2, 1, "support"))
+    line = log.line()
+    assert (line["event"], line["level"]) == ("delivery.quarantined", "error")
+    assert (line["delivery_id"], line["job_id"]) == ("dlv_0000000000002", "job_0000000000001")
+
+
 def test_a_slow_down_is_a_warning_once_a_minute_and_its_end_is_said() -> None:
     log = Log()
     half = Slowing(R.RATE_LIMITED, 25, 4, 0.5, NOW, NOW)
@@ -361,14 +369,6 @@ def test_a_slow_down_is_a_warning_once_a_minute_and_its_end_is_said() -> None:
     first = log.lines()[0]
     told = ("reason_code", "per_minute", "at_once", "was_per_minute", "was_at_once", "unlogged")
     assert [first[name] for name in told] == ["rate.limited", 12.5, 2, 25, 4, 0]
-
-
-def test_a_damaged_delivery_is_an_error_that_names_it() -> None:
-    log = Log()
-    log.decisions.quarantined(DeliveryQuarantined(2, 1, "support"))
-    line = log.line()
-    assert (line["event"], line["level"]) == ("delivery.quarantined", "error")
-    assert (line["delivery_id"], line["job_id"]) == ("dlv_0000000000002", "job_0000000000001")
 
 
 def test_an_address_that_a_report_ended_is_said_without_the_address() -> None:

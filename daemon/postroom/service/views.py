@@ -5,13 +5,11 @@ from typing import Final
 
 from postroom.core.admit import Finding
 from postroom.core.breaker import Breaker
-from postroom.core.clockdoubt import find_doubtful
 from postroom.core.condition import Standing
 from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState, HoldReason
-from postroom.core.doubt import Outlook, no_resend, outlook
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import Instant, format_instant, later
-from postroom.core.mailbox import DoubtPolicy, Mailbox, OnUncertain, Relay
+from postroom.core.instant import Instant
+from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.record import DeliveryRecord, JobRecord
 from postroom.core.slowing import Slowing
 from postroom.core.world import World
@@ -30,6 +28,7 @@ from postroom.ports.loop import (
     SlowedView,
 )
 from postroom.ports.looping import WaitingRow
+from postroom.service.doubted import CLOCK_GATE, explain_doubt, waits_for_clock
 
 
 _EXPLAINED: Final = frozenset(
@@ -39,10 +38,6 @@ _EXPLAINED: Final = frozenset(
 # Of a mailbox that is not in the settings there is no world that gates could ask.
 _NO_MAILBOX: Final = GateReport(
     "hold", GateVerdict.BLOCKED, "mailbox removed", "mailbox in the settings", None
-)
-# Only a clock that is not believed says that a send time has come, or that a time is over.
-_DOUBTED: Final = GateReport(
-    "send_time", GateVerdict.BLOCKED, "clock in doubt", "postroom doctor --confirm-clock", None
 )
 
 
@@ -71,7 +66,8 @@ class LoopView:
         if delivery is None:
             return None
         if delivery.state is DeliveryState.UNCERTAIN:
-            return self._explain_doubt(delivery)
+            told = explain_doubt(delivery, self._worlds.get(delivery.mailbox_id))
+            return told or Explanation(delivery.state, (_NO_MAILBOX,), None)
         if delivery.state not in _EXPLAINED or delivery.due_at is None:
             return Explanation(delivery.state, (), None)
         findings = self._dispatcher.explain(_row(delivery, delivery.due_at))
@@ -79,47 +75,11 @@ class LoopView:
             return Explanation(delivery.state, (_NO_MAILBOX,), None)
         standing = await self._reader.find_standing(number)
         gates = tuple(_report(finding, standing, delivery) for finding in findings)
-        if self._waits_for_clock(delivery, delivery.due_at):
-            return Explanation(delivery.state, (_DOUBTED, *gates[1:]), None)
+        if waits_for_clock(delivery, self._clock.now(), self._believed_at()):
+            return Explanation(delivery.state, (CLOCK_GATE, *gates[1:]), None)
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
-
-    def _waits_for_clock(self, delivery: DeliveryRecord, due_at: Instant) -> bool:
-        is_planned = delivery.state is DeliveryState.PENDING and not delivery.attempts
-        doubtful_at = find_doubtful(
-            delivery.created_at if is_planned else None,
-            due_at,
-            delivery.not_after,
-            self._clock.now(),
-            self._believed_at(),
-        )
-        return doubtful_at is not None
-
-    def _explain_doubt(self, delivery: DeliveryRecord) -> Explanation:
-        """What its mailbox's policy does, and when; of a mailbox that is gone nobody knows."""
-        world = self._worlds.get(delivery.mailbox_id)
-        if world is None or delivery.settled_at is None:
-            return Explanation(delivery.state, (_NO_MAILBOX,), None)
-        policy = world.mailbox.mailbox.on_uncertain
-        ruled_out = delivery.no_resend or no_resend(
-            delivery.not_after,
-            later(delivery.settled_at, policy.after),
-            is_cancelled=delivery.is_cancel_asked,
-            is_suppressed=False,  # until then it may not be any more
-        )
-        found = outlook(
-            policy,
-            delivery.settled_at,
-            is_second=delivery.resends > 0 or delivery.doubts > 0,
-            ruled_out=ruled_out,
-        )
-        since = f"in doubt since {format_instant(delivery.settled_at)}"
-        gate = GateReport(
-            "doubt", GateVerdict.BLOCKED, since, _on_uncertain(policy, found), found.at
-        )
-        earliest = found.at if found.kind is OnUncertain.RESEND else None
-        return Explanation(delivery.state, (gate,), earliest)
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         """The job once it is settled, or as it stands after `timeout_s`."""
@@ -163,15 +123,6 @@ def _row(delivery: DeliveryRecord, due_at: Instant) -> WaitingRow:
         has_attachments=delivery.has_attachments,
         is_suspect=delivery.crashes >= SUSPECT_CRASHES,
     )
-
-
-def _on_uncertain(policy: DoubtPolicy, found: Outlook) -> str:
-    """The mailbox's setting in a few words, and why nothing comes of it."""
-    if found.kind is OnUncertain.HOLD:
-        return found.kind
-    if found.at is None:
-        return f"{found.kind}, but not this one: {found.why}"
-    return f"{found.kind} after {policy.after.total_seconds():g} s"
 
 
 def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecord) -> GateReport:
