@@ -1,5 +1,6 @@
 """The selftest finds what is broken: a daemon that loses, doubles or forgets makes a row that falls short."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ BROKEN = {
 }
 
 
+ROOT = Path(__file__).parents[2]
 KEPT = "is kept"
 ALL_WELL = Wish(only=("payload",), is_kept=True)
 
@@ -50,6 +52,8 @@ def rows() -> Iterator[dict[str, Row]]:
     """All of them side by side, since most of the time of each is waiting."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="pr-") as name:
         patch.setattr(tempfile, "tempdir", name)
+        # Where the broken ones lie, and what they break.
+        patch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / one) for one in ("tests", "daemon")))
         stumbling = Ugly("a play that stumbles", "so", stumble)
         patch.setattr(ugly, "TRIALS", (*ugly.TRIALS, stumbling))
         with ThreadPoolExecutor(len(BROKEN) + 1) as pool:
