@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from postroom.core.instant import Instant
 from postroom.core.token import Key
-from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile, Received
+from postroom.ports.arriving import Arrival, RawFile, Received
 
 
 class FakeInbox:
@@ -42,9 +42,6 @@ class FakeInbox:
     async def find_received(self, after: int, limit: int) -> tuple[Received, ...]:
         rows = [Received(n, arrival) for n, arrival in enumerate(self.arrivals, start=1)]
         return tuple(rows[after : after + limit])
-
-    async def publish(self, publication: Publication) -> PublishResult:
-        raise NotImplementedError
 
     async def remember_keys(
         self, keys: Sequence[Key], at: Instant, validity: timedelta

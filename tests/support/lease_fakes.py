@@ -86,9 +86,6 @@ class FakeLeases:
         self.done = Completed((7,), jobs, results, is_repeat=True)
         return replace(self.done, is_repeat=False)
 
-    async def sweep(self, at: Instant) -> Instant | None:
-        raise NotImplementedError
-
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
         return tuple(self.consumers.values())
 
@@ -126,6 +123,3 @@ class FakeConversations:
 
     async def find_thread(self, number: int, limit: int) -> ThreadRecord | None:
         return self.threads.get(number)
-
-    async def is_inbound_pending(self, thread_number: int) -> bool:
-        raise NotImplementedError
