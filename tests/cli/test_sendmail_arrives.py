@@ -78,7 +78,7 @@ def _carried(raw: bytes) -> EmailMessage:
     files = {_attached(one): one.octets for one in content.files}
     taken = job(**{"text": content.text, "html": content.html, "to": None, **asked})
     message = wire(taken, files)
-    assert b"bcc" not in message.partition(b"\r\n\r\n")[0].lower()
+    assert parsed(message)["Bcc"] is None
     found = parsed(message)
     hidden = {one["address"] for one in asked.get("bcc", ())}
     assert not any(one.encode() in message.partition(b"\r\n\r\n")[0] for one in hidden)
