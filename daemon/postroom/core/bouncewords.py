@@ -1,4 +1,4 @@
-"""Words by which delivery reports say why, in many languages: data for `core.bounceread`, tried in this order.
+"""Words by which delivery reports say why, in many languages: data for `core.bounceplain`, tried in this order.
 
 A row holds where all parts of one of its ways, set apart by `+`, are in the text (lower case, without addresses, codes
 and line ends). What a relay says to us in the same words is read from `core.replytable`, which is tried after these
@@ -35,7 +35,8 @@ _OURS: Final = (
         "unauthorised relay"),
     _row("too-many-kept", _R.RECIPIENT_MAILBOX_FULL, "too many messages on", "too many messages in",
         "zuviele mails auf", "zu viele mails auf"),
-    _row("on-hold", _R.UNKNOWN, "on hold"),
+    _row("account-on-hold", _R.RECIPIENT_DISABLED, "account+ on hold", "mailbox+ on hold"),
+    _row("on-hold", _R.UNKNOWN, " on hold", "due to a recipient error"),
     _row("no-tls", _R.DOMAIN_TROUBLE, "does not support tls", "but was not offered by host",
         "certificate not trusted", "certificate verif", "certificate has expired",
         "starttls is required to send mail"),
@@ -114,7 +115,7 @@ _OURS: Final = (
         "sender address rejected", "domain of sender", "sender rejected", "rejected mail from", "sender domain",
         "sender's domain", "sender denied", "sender is not", "sender not", "sender verify", "sender verification",
         "invalid sender", "unknown sender", "sender+does not exist", "sender+blocked", "from address",
-        "not a member", "are not member", "permission to post", "may not post", "is not allowed to post",
+        "not a member of th", "not a member of l", "not a member of g", "are not member", "permission to post", "may not post", "is not allowed to post",
         "not allowed to send", "backscatter", "null sender", "empty envelope sender", "return path",
         "bounce address", "you are not allowed", "domain in from", "rejected by destination domain"),
     _row("group-post", _R.SENDER_REFUSED, "google groups", "groups.google.com"),
@@ -143,7 +144,7 @@ _SENT: Final = (
         "message+bulk", " ube, id", "high probability", "considered uce"),
     _row("policy", _R.MESSAGE_REFUSED, "illegal attachment", "bounced by administrator", "envelope blocked",
         "not accepting mail with", "closed mailing list", "denied by policy", "organizational settings",
-        "organization policy", "low priority", "captcha", "not authorized to send", "policy reasons",
+        "organization policy", "low priority", "captcha", "not authorized to send", "policy reasons", "due to policy", "policy restriction",
         "security polic", "content presents a potential", "administrative prohibition", "prohibited", "violat",
         "message not allowed", "blocked file", "attachment+not allowed", "executable", "you must turn on",
         "must be encrypted", "starttls", "tls+required", "administrator+reject", "delivery not authorized",
@@ -182,11 +183,11 @@ _RECIPIENT: Final = (
         "doesn't accept mail", "no mail exchanger", "couldn't find a mail exchanger", "host/domain does not accept",
         "mx record+0 .", "no mx+accept"),
     _row("name-not-now", _R.DOMAIN_TROUBLE, "not found, try again", "lookup failure, try", "name lookup failure",
-        "name server+fail", "temporary failure in name resolution", "name server: ", "no route to host",
+        "name server+fail", "temporary failure in name resolution", "no route to host",
         "name server reply", "malformed or unexpected", "bad dns", "dns+timeout", "dns+timed out"),
     _row("no-domain", _R.DOMAIN_UNKNOWN, "domain is not reachable", "domain must exist", "mail domain mentioned",
         "host unknown", "unknown host", "unknown domain", "domain unknown", "nxdomain", "domain name not found",
-        "domain not found", "host+not found", "find any host", "domain does not exist", "no such domain",
+        "domain not found", "host not found", "find any host", "domain does not exist", "no such domain",
         "no relevant answers", "name or service not known", "unrouteable mail domain", "unrouteable address",
         "unroutable", "domain+couldn't be found", "illegal host/domain", "no mx for", "bad destination host",
         "bad destination system", "bad destination mailbox domain", "hôte inconnu", "domaine+existe pas",
