@@ -46,7 +46,7 @@ SAID = {
     "unknown after the content": (("failed", "5.0.0", 550, "550 Unknown user (in reply to end of DATA command)"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
     "unknown at MAIL is the sender": (("failed", None, 550, "after MAIL FROM:<a@y.example>: 550 No such user"), _C.PERMANENT, _R.SENDER_REFUSED, False),
     "disabled at MAIL is the sender": (("failed", "5.0.0", 550, "550 this account is disabled (in reply to MAIL FROM command)"), _C.PERMANENT, _R.SENDER_REFUSED, False),
-    "put off at once": (("failed", "4.0.0", 421, "421 come back in a while", "refused to talk to me: 421 come back in a while"), _C.TEMPORARY, _R.DOMAIN_TROUBLE, False),
+    "put off at once": (("failed", "4.0.0", 421, "421 come back in a while", "after initial connection: 421 come back in a while"), _C.TEMPORARY, _R.DOMAIN_TROUBLE, False),
     "nobody is unknown at once": (("failed", "5.0.0", 550, "550 user unknown", "SMTP error after initial connection: 550 user unknown"), _C.PERMANENT, _R.SENDER_REFUSED, False),
     "refused with our address, no word on why": (("failed", "5.0.0", 553, "553 a rule of the house holds for [192.0.2.1]"), _C.PERMANENT, _R.SENDER_REFUSED, False),
     "refused without our address": (("failed", "5.0.0", 553, "553 a rule of the house holds"), _C.PERMANENT, _R.UNKNOWN, False),

@@ -82,7 +82,7 @@ _FILLED: Final = (
     r"|not enough (?:space|room|storage)|no (?:more |free |room or )?(?:space|room)|(?:cannot|can't|can not) (?:take|hold|accept|store) any ?more|insufficient|[uü]berschritten|voll|pleine?|satur[eé]e?|d[eé]pass[eé]e?|llen[oa]|excedid[oa]|agotad[oa]|superad[oa]|pien[oa]|superat[oa]|chei[oa]|lotad[oa]|pe[lł]na|pln[aáeéyý]"
     r"|p[rř]epln[eě]na|megtelt|fullt?|fuld|переполнен\w?|превышен\w?)"
 )
-_UNITS: Final = r"(?:connections?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|errors|requests|commands|threads|senders?|users)"
+_UNITS: Final = r"(?:connect(?:ion)?s?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|errors|requests|commands|threads|senders?|users)"
 
 
 def family(family_id: str, reason: BounceReason, *patterns: str) -> Family:
@@ -95,7 +95,12 @@ def family(family_id: str, reason: BounceReason, *patterns: str) -> Family:
 WISHES: Final = (
     family("they have shut us out", _R.RECIPIENT_REFUSED, r"(?:blocked|rejected|refused|blacklisted|blocklisted|denied|declined|banned) by (?:the |this |your |their )?(?:addressee|recipient|mailbox owner|owner|subscriber)(?!'s)",
         r"(?:recipient|addressee|user|owner|customer) has (?:\w{1,12} )?(?:blocked|blacklisted|blocklisted|banned|refused|rejected) (?:you|your|the sender|this sender|mail|messages|e ?mail)",
+        r"(?:recipient|addressee|user|owner) (?:does not|doesn't|will not|won't|refuses to) accept (?:e ?mails?|mails?|messages?) from", r"(?:recipient|user|addressee|personal)(?:'s)? (?:\w{1,12} ){0,2}(?:block|black) ?list",
         r"(?:recipient|addressee|user|owner|customer) (?:is |currently |temporarily ){1,3}not accepting"),
+)  # fmt: skip
+# Before anybody is called unknown: it is the domain that is not there.
+DOMAINS: Final = (
+    family("no such domain", _R.DOMAIN_UNKNOWN, rf"domains?(?: name)?(?: [^ ]{{1,80}}\.[^ ]{{1,40}})?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
 # What is about us is looked for before anything about the recipient.
 RATES: Final = (
@@ -128,7 +133,8 @@ PAPERS: Final = (
     family(
         "our name on a list",
         _R.SENDER_REFUSED,
-        r"(?:spam|user|abuse|many) complaints",
+        r"(?:spam|user|abuse|many) complaints|you are not (?:allowed|authori[sz]ed|permitted)",
+        r"denied (?:for|to|from) (?:the |this |your )?(?:sending|sender|client|remote|host|ip|server)",
         r"spam (?:list|source|sender|host|network|server)s?|spammers?",
         r"send(?:ing|er) (?:e ?mail )?address not accepted",
         rf"(?:ip|ip address|host|server)(?: {_WORD}){{0,3}} (?:is |was |are )?(?:black|block|deny)?(?:listed|list)(?: {_WORD})?",
@@ -175,7 +181,7 @@ RECIPIENTS: Final = (
     family("they do not want it", _R.RECIPIENT_REFUSED, rf"(?:recipients?|users?|addressees?|customers?|owner)(?: {_WORD}){{0,3}} (?:not want|doesn't want|not wish|refuses?|rejects?|declines?)",
             rf"(?:only|just) (?:accepts?|takes?|receives?|wants?|members)(?: {_WORD}){{0,3}} (?:mails?|e ?mails?|messages?|from|may|can)", r"(?:a|user|personal|inbox|own|friend) rules?(?: that| which)? (?:rejects?|refuses?|blocks?)"),
     family("their domain takes none", _R.DOMAIN_NO_MAIL, r"no (?:valid |usable |working )(?:mx|mail exchangers?)(?: records?)?", rf"(?:domain|host)(?: {_WORD}){{0,3}} (?:not|n't|never) (?:accept|receive|take)s? (?:any )?(?:e ?mail|mail|messages)"),
-    family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:hosts?|host or domain name)(?: {_WORD}){{0,2}} not found", rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
+    family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:hosts?|host or domain name)(?: {_WORD}){{0,2}} not found", r"non ?existent (?:hosts?|domains?)", rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
 MAILS: Final = (
     family(
@@ -219,7 +225,7 @@ SERVERS: Final = (
         r"temporar(?:y|ily) (?:\w{1,12} )?(?:failure|error|problem|unavailable|busy|rejected|refused)",
         rf"(?:tls|ssl)(?: {_WORD}){{0,5}} (?:failed|failure|errors?)|protocol error|unexpected (?:response|reply|answer)",
         r"(?:not|no) greet(?:ing)?|trouble (?:in|with|on)|config(?:uration)? (?:error|problem)|shutting down|shut down|interrupted",
-        r"(?:try|retry)(?: it| again)? later|try again|(?:too )?busy|too much load|recursi(?:on|ve)",
+        r"(?:try|retry)(?: it| again)? later|try again|(?:too )?busy|overloaded|too much load|recursi(?:on|ve)",
         rf"(?:load|queue|backlog)(?: {_WORD}){{0,3}} (?:high|long|full|exceeded)",
         r"(?:action|transaction|delivery|processing)(?: \w{1,12})? (?:aborted|interrupted|postponed|deferred|suspended|delayed|timed out)",
     ),

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from postroom.core.bouncefamilies import (
+    DOMAINS,
     MAILS,
     PAPERS,
     POLICIES,
@@ -95,6 +96,7 @@ def _find_reason(words: str, said: str) -> BounceReason | None:
         or find_row(THEIRS, words)
         or find_family(US, said)
         or find_family(ABOUT_THE_MAIL, said)
+        or find_family(DOMAINS, said)
         or find_row(NOBODY, without_us(words))
         or find_family((*RECIPIENTS, *ABOUT_RECIPIENTS), others)
         or find_family(MAILS, said)
