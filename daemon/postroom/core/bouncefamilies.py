@@ -30,8 +30,8 @@ _OF_US: Final = re.compile(
     r" (?:e ?mails? |mail |smtp |sending |user )?(?:address(?:es)?|accounts?|users?|mailbox(?:es)?|e ?mail|konto|cuenta|adresse?)(?!\w)"
 )
 
-_WORD: Final = r"[^ ]{0,39}[^ .;!?]"
-_GAP: Final = rf"(?: {_WORD}){{0,4}} "
+WORD: Final = r"[^ ]{0,39}[^ .;!?]"
+GAP: Final = rf"(?: {WORD}){{0,4}} "
 _VERB: Final = (
     r"(?:(?:is|was|has|have|been|does|did|could|can|you sent to|currently|now|the|an?) ){1,3}"
 )
@@ -107,16 +107,16 @@ RATES: Final = (
     family(
         "too many at once",
         _R.RATE_LIMITED,
-        rf"too (?:many|much|frequent)(?! hops)(?: {_WORD}){{0,2}} {_UNITS}",
-        rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {_WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
-        rf"(?:number|rate|volume) of (?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {_WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached)",
+        rf"too (?:many|much|frequent)(?! hops)(?: {WORD}){{0,2}} {_UNITS}",
+        rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
+        rf"(?:number|rate|volume) of (?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached)",
         r"(?:rate|frequency|connections?|concurrency|hourly|sending|relay|velocity|thread|session|delivery|tenant|message count)(?: limit| quota)(?:ed|s)?",
-        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {_WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:hour|minute|day|second|connection|session)",
+        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:hour|minute|day|second|connection|session)",
         r"(?:excessive|too many) (?:\w{1,12} )?(?:unknowns?|invalid|bad|non ?exist\w{2,6})(?: \w{1,12})?",
         r"recipients? limit|unusual rate",
-        rf"(?:sent|sending|send|receiving)(?: {_WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
+        rf"(?:sent|sending|send|receiving)(?: {WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
         r"excessive (?:volume|rate|number|connections)",
-        rf"exceed\w{{0,3}}(?: {_WORD}){{0,3}} number of {_UNITS}",
+        rf"exceed\w{{0,3}}(?: {WORD}){{0,3}} number of {_UNITS}",
     ),
 )
 PAPERS: Final = (
@@ -137,7 +137,7 @@ PAPERS: Final = (
         r"denied (?:for|to|from) (?:the |this |your )?(?:sending|sender|client|remote|host|ip|server)",
         r"spam (?:list|source|sender|host|network|server)s?|spammers?",
         r"send(?:ing|er) (?:e ?mail )?address not accepted",
-        rf"(?:ip|ip address|host|server)(?: {_WORD}){{0,3}} (?:is |was |are )?(?:black|block|deny)?(?:listed|list)(?: {_WORD})?",
+        rf"(?:ip|ip address|host|server)(?: {WORD}){{0,3}} (?:is |was |are )?(?:black|block|deny)?(?:listed|list)(?: {WORD})?",
     ),
 )
 US: Final = (
@@ -154,10 +154,10 @@ US: Final = (
         "our host or address",
         _R.SENDER_REFUSED,
         rf"(?:senders?|envelope sender|mail ?from|sender domain|sending (?:domain|host|server|ip|address|mta)|(?:remote|source|client|sending|your|the) ip(?: address)?|ip(?: address)?|(?:remote|client) host"
-        rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {_WORD}){{0,3}}"
+        rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {WORD}){{0,3}}"
         r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|not in my|listed|fake|invalid|unresolvable"
         r"|resolve fail|not resolve|not exist|has no|no valid|must exist|blacklisted|suspicious|unknown|not found)",
-        rf"your (?:e ?mail )?(?:accounts?|address|mail ?box|user)(?: {_WORD}){{0,3}} (?:{_GONE}|{_OFF})",
+        rf"your (?:e ?mail )?(?:accounts?|address|mail ?box|user)(?: {WORD}){{0,3}} (?:{_GONE}|{_OFF})",
         r"verify your",
         r"mismatch\w{0,4} (?:\w{1,12} )?(?:ip|address|domain|host)",
         r"(?:fake|invalid|bad|rejected|blocked|banned|forbidden|unresolvable|null|unverified) (?:senders?|ip|helo|ehlo|host ?name|source)",
@@ -166,67 +166,67 @@ US: Final = (
         r"(?:of|for) the sending domain",
         r"(?:ou|sc|dy) 00\d|ips(?: \w{1,12})? (?:blocked|banned|listed)|(?:blocked|refused|rejected|denied) (?:for|due to|because of) (?:spam|abuse)",
         r"from your (?:location|region|country|area|provider|isp)|you (?:don't|do not|are not|aren't) (?:have |allowed |permitted |authori[sz]ed )",
-        rf"(?:header from|from header|from domain|from field)(?: {_WORD}){{0,3}} (?:not resolve|no mx|not exist|unresolvable)",
+        rf"(?:header from|from header|from domain|from field)(?: {WORD}){{0,3}} (?:not resolve|no mx|not exist|unresolvable)",
         r"(?:den(?:y|ies)|refus\w{1,3}|reject\w{0,3}|block\w{0,3}|bann?\w{0,3}) (?:by |the |this |your |all )?(?:senders?|ip|host|server|client|network|country|connections?)",
-        rf"(?:sending|outgoing|outbound|submission)(?: {_WORD}){{0,4}} (?:disabled|suspended|blocked|not allowed|denied|restricted)",
+        rf"(?:sending|outgoing|outbound|submission)(?: {WORD}){{0,4}} (?:disabled|suspended|blocked|not allowed|denied|restricted)",
         r"blocked by \w{0,12}(?:ip|bl|rbl|sip)",
     ),
 )
 RECIPIENTS: Final = (
-    family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{_GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
-    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{_GAP}{_OFF}", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
-    family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{_GAP}{_GONE}", rf"@ {_VERB}{_GONE}", r"@ (?:doesn't|does not) have an?", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
+    family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
+    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{GAP}{_OFF}", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
+    family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{GAP}{_GONE}", rf"@ {_VERB}{_GONE}", r"@ (?:doesn't|does not) have an?", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
             r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)",
             r"not exists?|not listed", rf"(?:unable to|cannot|can't|could not|couldn't|failed to) (?:find|locate|identify) {_FILL}{_WHO}", r"(?:no one|nobody|noone) (?:here|there|with|by|of|called|named|at|on|that)", rf"(?:doesn't|does not|don't|do not) handle mail for (?:that|this|the) {_WHO}"),
-    family("they do not want it", _R.RECIPIENT_REFUSED, rf"(?:recipients?|users?|addressees?|customers?|owner)(?: {_WORD}){{0,3}} (?:not want|doesn't want|not wish|refuses?|rejects?|declines?)",
-            rf"(?:only|just) (?:accepts?|takes?|receives?|wants?|members)(?: {_WORD}){{0,3}} (?:mails?|e ?mails?|messages?|from|may|can)", r"(?:a|user|personal|inbox|own|friend) rules?(?: that| which)? (?:rejects?|refuses?|blocks?)"),
-    family("their domain takes none", _R.DOMAIN_NO_MAIL, r"no (?:valid |usable |working )(?:mx|mail exchangers?)(?: records?)?", rf"(?:domain|host)(?: {_WORD}){{0,3}} (?:not|n't|never) (?:accept|receive|take)s? (?:any )?(?:e ?mail|mail|messages)"),
-    family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:hosts?|host or domain name)(?: {_WORD}){{0,2}} not found", r"non ?existent (?:hosts?|domains?)", rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
+    family("they do not want it", _R.RECIPIENT_REFUSED, rf"(?:recipients?|users?|addressees?|customers?|owner)(?: {WORD}){{0,3}} (?:not want|doesn't want|not wish|refuses?|rejects?|declines?)",
+            rf"(?:only|just) (?:accepts?|takes?|receives?|wants?|members)(?: {WORD}){{0,3}} (?:mails?|e ?mails?|messages?|from|may|can)", r"(?:a|user|personal|inbox|own|friend) rules?(?: that| which)? (?:rejects?|refuses?|blocks?)"),
+    family("their domain takes none", _R.DOMAIN_NO_MAIL, r"no (?:valid |usable |working )(?:mx|mail exchangers?)(?: records?)?", rf"(?:domain|host)(?: {WORD}){{0,3}} (?:not|n't|never) (?:accept|receive|take)s? (?:any )?(?:e ?mail|mail|messages)"),
+    family("no such domain", _R.DOMAIN_UNKNOWN, rf"(?:hosts?|host or domain name)(?: {WORD}){{0,2}} not found", r"non ?existent (?:hosts?|domains?)", rf"(?:domains?|host ?names?)(?: name| part)?(?: (?:is|was|does|could|can))? {_GONE}"),
 )  # fmt: skip
 MAILS: Final = (
     family(
         "it is not well formed",
         _R.MESSAGE_MALFORMED,
-        rf"mime(?: {_WORD}){{0,4}} (?:invalid|reject\w{{0,3}}|errors?|malformed|broken|corrupt\w{{0,2}}|structure|boundar\w{{1,3}}|missing)",
-        rf"(?:no|missing|without|lacks|duplicate|multiple|more than one)(?: {_WORD}){{0,2}} (?:message id|date|from|to|subject|sender)(?: headers?| fields?)",
+        rf"mime(?: {WORD}){{0,4}} (?:invalid|reject\w{{0,3}}|errors?|malformed|broken|corrupt\w{{0,2}}|structure|boundar\w{{1,3}}|missing)",
+        rf"(?:no|missing|without|lacks|duplicate|multiple|more than one)(?: {WORD}){{0,2}} (?:message id|date|from|to|subject|sender)(?: headers?| fields?)",
         r"(?:no|missing|without|lacks|duplicate|multiple)(?: an?)? message id",
         r"(?:not|n't|non) ?(?:comply|compliant|conform\w{0,4})",
-        rf"(?:invalid|malformed|broken|corrupt\w{{0,2}}|bad|illegal)(?: {_WORD}){{0,2}} (?:mime|headers?|message format|structure)",
+        rf"(?:invalid|malformed|broken|corrupt\w{{0,2}}|bad|illegal)(?: {WORD}){{0,2}} (?:mime|headers?|message format|structure)",
     ),
     family(
         "it is wanted by nobody",
         _R.MESSAGE_SPAM,
         r"(?:surbl|uribl|multi ?surbl)\w{0,12}|advertis\w{1,7}|promotional|junk|bulk",
-        rf"(?:messages?|mails?|e ?mails?|content)(?: {_WORD}){{0,3}} (?:scored?|scores|points)",
-        rf"scored?(?: {_WORD}){{0,3}} (?:high|above|over|exceed\w{{0,3}}|points)",
+        rf"(?:messages?|mails?|e ?mails?|content)(?: {WORD}){{0,3}} (?:scored?|scores|points)",
+        rf"scored?(?: {WORD}){{0,3}} (?:high|above|over|exceed\w{{0,3}}|points)",
     ),
     family("it is harmful", _R.MESSAGE_VIRUS, r"phish\w{0,3}", r"scam|fraud\w{0,5}"),
     family(
         "something in it is not allowed",
         _R.MESSAGE_REFUSED,
-        rf"(?:attachments?|files?|macros?|archives?|content|urls?|links?)(?: {_WORD}){{0,5}} (?:not (?:accepted|allowed|permitted)|forbidden|disallowed|blocked|denied|rejected)",
+        rf"(?:attachments?|files?|macros?|archives?|content|urls?|links?)(?: {WORD}){{0,5}} (?:not (?:accepted|allowed|permitted)|forbidden|disallowed|blocked|denied|rejected)",
     ),
     family(
         "it is too big",
         _R.MESSAGE_TOO_BIG,
-        rf"(?:messages?|mails?|e ?mails?|attachments?|content|size|files?)(?: {_WORD}){{0,4}} (?:too|very) (?:large|big|long)",
+        rf"(?:messages?|mails?|e ?mails?|attachments?|content|size|files?)(?: {WORD}){{0,4}} (?:too|very) (?:large|big|long)",
         r"(?:bigger|larger|greater|heavier) than",
         r"exceed\w{0,3}(?: \S{1,20}){0,4} \d{1,9} ?(?:[km]i?b|bytes|mega\w{0,6})",
-        rf"exceed\w{{0,3}}(?: {_WORD}){{0,4}} size",
-        rf"size(?: {_WORD}){{0,4}} (?:exceed\w{{0,3}}|over|limit\w{{0,3}})",
+        rf"exceed\w{{0,3}}(?: {WORD}){{0,4}} size",
+        rf"size(?: {WORD}){{0,4}} (?:exceed\w{{0,3}}|over|limit\w{{0,3}})",
     ),
 )
 SERVERS: Final = (
     family(
         "their server is not well",
         _R.DOMAIN_TROUBLE,
-        rf"(?:systems?|servers?|services?|backend|database|directory|resources?|queue|disk|lookup)(?: {_WORD}){{0,3}}"
+        rf"(?:systems?|servers?|services?|backend|database|directory|resources?|queue|disk|lookup)(?: {WORD}){{0,3}}"
         r" (?:not available|unavailable|(?:too )?busy|down|overload\w{0,3}|offline|maintenance|failed|failure)",
         r"temporar(?:y|ily) (?:\w{1,12} )?(?:failure|error|problem|unavailable|busy|rejected|refused)",
-        rf"(?:tls|ssl)(?: {_WORD}){{0,5}} (?:failed|failure|errors?)|protocol error|unexpected (?:response|reply|answer)",
+        rf"(?:tls|ssl)(?: {WORD}){{0,5}} (?:failed|failure|errors?)|protocol error|unexpected (?:response|reply|answer)",
         r"(?:not|no) greet(?:ing)?|trouble (?:in|with|on)|config(?:uration)? (?:error|problem)|shutting down|shut down|interrupted",
         r"(?:try|retry)(?: it| again)? later|try again|(?:too )?busy|overloaded|too much load|recursi(?:on|ve)",
-        rf"(?:load|queue|backlog)(?: {_WORD}){{0,3}} (?:high|long|full|exceeded)",
+        rf"(?:load|queue|backlog)(?: {WORD}){{0,3}} (?:high|long|full|exceeded)",
         r"(?:action|transaction|delivery|processing)(?: \w{1,12})? (?:aborted|interrupted|postponed|deferred|suspended|delayed|timed out)",
     ),
 )
@@ -234,13 +234,13 @@ REFUSALS: Final = (
     family(
         "refused without a word on why",
         _R.RECIPIENT_REFUSED,
-        rf"{_WHO}{_GAP}(?:denied|refused|rejected|not allowed|not permitted|not accepted|not ok|cannot be verified|not verified)",
+        rf"{_WHO}{GAP}(?:denied|refused|rejected|not allowed|not permitted|not accepted|not ok|cannot be verified|not verified)",
         r"cannot deliver mail for",
-        rf"(?:delivery|mails?|e ?mails?|messages?)(?: {_WORD}){{0,3}} not (?:allowed|permitted|accepted) (?:to|for) (?:this|that|the) {_WHO}",
+        rf"(?:delivery|mails?|e ?mails?|messages?)(?: {WORD}){{0,3}} not (?:allowed|permitted|accepted) (?:to|for) (?:this|that|the) {_WHO}",
     ),
 )
 POLICIES: Final = (
-    family("their policy", _R.MESSAGE_REFUSED, r"smtp auth\w{0,10}", r"registered users", r"(?:attach\w{0,6}|file) (?:types?|extensions?|names?)", r"in the same domain", r"(?:message|mail|e ?mail)(?: (?:is|was|has|been)){0,3} (?:not welcome|unwanted)", r"polic(?:y|ies)|guidelines|security (?:regulations|rules|reasons)|(?:invalid|unacceptable) content", rf"(?:message|mail|mail data|content)(?: {_WORD}){{0,2}} (?:refused|reject(?:ed)?|denied)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
+    family("their policy", _R.MESSAGE_REFUSED, r"smtp auth\w{0,10}", r"registered users", r"(?:attach\w{0,6}|file) (?:types?|extensions?|names?)", r"in the same domain", r"(?:message|mail|e ?mail)(?: (?:is|was|has|been)){0,3} (?:not welcome|unwanted)", r"polic(?:y|ies)|guidelines|security (?:regulations|rules|reasons)|(?:invalid|unacceptable) content", rf"(?:message|mail|mail data|content)(?: {WORD}){{0,2}} (?:refused|reject(?:ed)?|denied)", r"content (?:\w{1,9} )?(?:denied|rejected|refused|blocked)", r"(?:banned|prohibited|forbidden) (?:\w{1,12} )?(?:content|words?|attachments?|files?)"),
 )  # fmt: skip
 
 

@@ -1,21 +1,19 @@
 """Families of words in other languages than English: what they say of us, of the mail, of the recipient and of servers.
 
-Beside `core.bouncefamilies`, in the same plain words and with the same bounds. Chinese, Japanese and Korean set no blanks
+Beside `core.bouncefamilies`, in the same plain words and with its bounds (six words about an address of the network). Chinese, Japanese and Korean set no blanks
 between words, so their families are parts of a sentence, at most twelve signs apart.
 """
 
 import re
 from typing import Final
 
-from postroom.core.bouncefamilies import Family, family
+from postroom.core.bouncefamilies import GAP, WORD, Family, family
 from postroom.core.bouncereason import BounceReason
 
 
 _R = BounceReason
 
-_WORD: Final = r"[^ ]{0,39}[^ .;!?]"
-_GAP: Final = rf"(?: {_WORD}){{0,4}} "
-_FAR: Final = rf"(?: {_WORD}){{0,6}} "
+_FAR: Final = rf"(?: {WORD}){{0,6}} "
 _NO: Final = (
     r"(?:refus[eé]{1,2}s?|rejet[eé]{1,2}s?|bloqu\w{1,4}|bloc{1,2}at[aioe]|interdit\w?|abgelehnt|abgewiesen|gesperrt|geblockt|blockiert|rechazad[oa]|denegad[oa]|rejeitad[oa]|recusad[oa]|rifiutat[oa]"
     r"|geweigerd|geblokkeerd|odrzucon\w{1,2}|zablokowan\w{1,2}|отклон\w{1,5}|отверг\w{1,5}|заблокир\w{1,8}|запрещ\w{1,5}|відхилен\w{0,2}|odm[ií]tnut\w?|zam[ií]tnut\w?|avvisat\w?|afvist|estetty|hylätty|elutasítva|reddedildi|engellen\w{1,4})"
@@ -42,15 +40,15 @@ _CJK_PERSON: Final = r"(?:用户|用戶|收件人|收信人|邮箱|郵箱|信箱
 # Before anything is looked for that is said of the recipient.
 ABOUT_US: Final = (
     family("too many, elsewhere", _R.RATE_LIMITED,
-        rf"(?:trop de|zu viele|demasiad[oa]s|tropp[ie]|muit[oa]s|te veel|zbyt (?:wiele|du[zż]o)|слишком много|p[rř][ií]li[sš] mnoho|t[uú]l sok)(?: {_WORD}){{0,2}} {_THINGS}",
+        rf"(?:trop de|zu viele|demasiad[oa]s|tropp[ie]|muit[oa]s|te veel|zbyt (?:wiele|du[zż]o)|слишком много|p[rř][ií]li[sš] mnoho|t[uú]l sok)(?: {WORD}){{0,2}} {_THINGS}",
         r"(?:слишком часто|превышен\w? (?:лимит|количество|частота|скорость)(?! ящика))",
-        rf"(?:limite|l[ií]mite|limit|лимит)(?: {_WORD}){{0,3}} {_THINGS}(?: {_WORD}){{0,3}} (?:heure|hora|stunde|час|ora|uur)"),
+        rf"(?:limite|l[ií]mite|limit|лимит)(?: {WORD}){{0,3}} {_THINGS}(?: {WORD}){{0,3}} (?:heure|hora|stunde|час|ora|uur)"),
     _parts("too many, in cjk", _R.RATE_LIMITED, "频率", "頻率", "频繁", "頻繁", "过快", "连接数", "連接數", "接続数", "送信数", "并发", "发送数量超"),
     family("our host, elsewhere", _R.SENDER_REFUSED,
-        rf"{_HOST}{_GAP}{_NO}", rf"(?:ip|adresse ip|ip adresse){_FAR}{_NO}", rf"{_NO}{_GAP}(?:ip|adresse ip)",
+        rf"{_HOST}{GAP}{_NO}", rf"(?:ip|adresse ip|ip adresse){_FAR}{_NO}", rf"{_NO}{GAP}(?:ip|adresse ip)",
         r"(?:listas? negras?|listes? noires?|schwarze[nr]? liste|sperrliste|list[ae] ner[ae]|zwarte lijst|czarn\w{1,2} li[sś]\w{2,3}|ч[её]рн\w{1,3} спис\w{1,3}|чорн\w{1,3} спис\w{1,3}|kara liste\w{0,3}|[cč]ern\w{1,3} listin\w{1,3}|svartlist\w{1,4})"),
     family("not forwarded, elsewhere", _R.RELAYING_DENIED, r"weiterleitung nicht", r"relais (?:refus[eé]|interdit|non)", r"пересылка (?:запрещена|не разрешена)", r"reenv[ií]o no", r"(?:retransmiss[aã]o|reencaminhamento) (?:n[aã]o|negad[oa]|proibid[oa])", r"(?:list\w{0,2}|liste) (?:de|der|di|des) (?:\w{1,12} )?(?:anfitri[oõ]es|hosts|rcpt)(?: \w{1,12})?"),
-    family("our address, elsewhere", _R.SENDER_REFUSED, rf"{_SENDER}{_GAP}{_NO}", rf"{_SENDER}{_GAP}{_NONE}", rf"(?:{_NO}|{_NONE}){_GAP}{_SENDER}"),
+    family("our address, elsewhere", _R.SENDER_REFUSED, rf"{_SENDER}{GAP}{_NO}", rf"{_SENDER}{GAP}{_NONE}", rf"(?:{_NO}|{_NONE}){GAP}{_SENDER}"),
     _parts("us, in cjk", _R.SENDER_REFUSED, "黑名单", "黑名單", "ブラックリスト", "블랙리스트", r"(?:发信|发件|發信|寄件)ip",
         r"(?:发件人|发信人|寄件者|寄件人|送信者|送信元|발신자).{0,12}(?:拒绝|拒絕|禁止|不合法|不存在|无效|無效|無効|被拒|拒否|存在し|차단)", r"ip.{0,8}(?:拒绝|拒絕|禁止|封|被拒|拒否|차단)"),
 )  # fmt: skip
@@ -72,11 +70,11 @@ ABOUT_RECIPIENTS: Final = (
 )  # fmt: skip
 AFTER_ALL: Final = (
     family("too big, elsewhere", _R.MESSAGE_TOO_BIG,
-        rf"{_MAIL}{_GAP}(?:trop (?:grande?|grosse?|gros|volumineu\w{{1,3}}|longu?e?|lourde?)|zu gro(?:ß|ss)|[uü]e?berschreitet|demasiado (?:grande|larg[oa])|muito grande|excede|supera|troppo grande|te groot|zbyt du\w{{1,3}}|za du\w{{1,3}}|слишком (?:велик\w?|больш\w{{2,3}}|длинн\w{{2,3}})|превыша\w{{2,3}}|d[eé]passe)"),
+        rf"{_MAIL}{GAP}(?:trop (?:grande?|grosse?|gros|volumineu\w{{1,3}}|longu?e?|lourde?)|zu gro(?:ß|ss)|[uü]e?berschreitet|demasiado (?:grande|larg[oa])|muito grande|excede|supera|troppo grande|te groot|zbyt du\w{{1,3}}|za du\w{{1,3}}|слишком (?:велик\w?|больш\w{{2,3}}|длинн\w{{2,3}})|превыша\w{{2,3}}|d[eé]passe)"),
     _parts("too big, in cjk", _R.MESSAGE_TOO_BIG, r"(?:邮件|郵件|信件|附件|メッセージ|メール|메일|첨부).{0,12}(?:过大|太大|過大|大きすぎ|大小超|超过大小|サイズ|초과)"),
-    family("refused, elsewhere", _R.RECIPIENT_REFUSED, rf"(?:destinataire|empf[aä]e?ngers?|destinatari[oa]|ontvanger|odbiorc[ay]|получател\w{{1,2}}|адресат\w{{0,2}}|mottagaren?|p[rř][ií]jemce){_GAP}{_NO}"),
+    family("refused, elsewhere", _R.RECIPIENT_REFUSED, rf"(?:destinataire|empf[aä]e?ngers?|destinatari[oa]|ontvanger|odbiorc[ay]|получател\w{{1,2}}|адресат\w{{0,2}}|mottagaren?|p[rř][ií]jemce){GAP}{_NO}"),
     family("not now, elsewhere", _R.DOMAIN_TROUBLE, r"temporairement|vor[uü]e?bergehend|temporalmente|temporariamente|temporaneamente|tijdelijk|tymczasow\w{1,2}|do[cč]asn\w{1,2}|временно|тимчасово|tillf[aä]lligt|midlertidig\w?|v[aä]liaikais\w{1,4}|ge[cç]ici",
         r"plus tard|sp[aä]e?ter|m[aá]s tarde|mais tarde|pi[uù] tardi|later opnieuw|p[oó][zź]niej|позже|пізніше|daha sonra|pozd[eě]ji|senare|senere"),
     _parts("not now, in cjk", _R.DOMAIN_TROUBLE, "暂时", "暫時", "稍后", "稍後", "一時的", "しばらく", "잠시", "일시적"),
-    family("a policy, elsewhere", _R.MESSAGE_REFUSED, r"politiques?|richtlinien?|pol[ií]ticas?|politica|beleid|политик\w{1,2}|zasad\w?|bezpecnost\w{1,3}", rf"{_MAIL}{_GAP}{_NO}"),
+    family("a policy, elsewhere", _R.MESSAGE_REFUSED, r"politiques?|richtlinien?|pol[ií]ticas?|politica|beleid|политик\w{1,2}|zasad\w?|bezpecnost\w{1,3}", rf"{_MAIL}{GAP}{_NO}"),
 )  # fmt: skip
