@@ -1,5 +1,6 @@
 """Any message that `postroom-sendmail` takes: what its reader would have had, the recipient has (hypothesis)."""
 
+import contextlib
 import re
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -12,6 +13,7 @@ from postroom.cli.sendmail.content import File, read_content
 from postroom.cli.sendmail.head import read_head
 from postroom.cli.sendmail.letter import Envelope, job_of
 from postroom.cli.sendmail.mime import read_message
+from postroom.cli.sendmail.unfit import Unfit
 from support.mail import attached, job, parsed, wire
 
 
@@ -101,3 +103,63 @@ def test_text_files_and_recipients_arrive_and_bcc_never_does(
     if not everybody:
         return
     assert _told(_carried(raw)) == _told(parsed(raw))
+
+
+PIECES = [
+    *(b"From: ", b"To: ", b"Reply-To: ", b"Subject: ", b"X-A: ", b"Content-Type: ", b"text/plain"),
+    *(
+        b"multipart/mixed; boundary=b",
+        b"multipart/related; boundary=c",
+        b"; charset=",
+        b"; name*=",
+        b"utf-8''",
+    ),
+    *(
+        b"Content-Transfer-Encoding: base64",
+        b"Content-Disposition: attachment; filename*0*=",
+        b"Content-ID: <",
+    ),
+    *(
+        b"--b",
+        b"--b--",
+        b"--c",
+        b"\n",
+        b"\n\n",
+        b"\r\n",
+        b"\r",
+        b"\0",
+        b"\t",
+        b" ",
+        b"\xff",
+        b"=?utf-8?q?",
+        b"?=",
+    ),
+    *(
+        b"<",
+        b">",
+        b"(",
+        b")",
+        b'"',
+        b",",
+        b";",
+        b":",
+        b"@",
+        b"a@b.example",
+        b"\\",
+        b"%00",
+        b"=00",
+        b"AAAA",
+    ),
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=40).map(b"".join))
+def test_any_octets_are_read_or_refused(raw: bytes) -> None:
+    with contextlib.suppress(Unfit):
+        fields, part = read_message(raw)
+        content = read_content(part)
+        envelope = Envelope(["a@b.example"], reads_recipients=False, local_to=None)
+        asked = job_of(read_head(fields), envelope, None)
+        assert {one["address"].lower() for one in asked.get("bcc", ())} <= {"a@b.example"}
+        assert all(one.filename.strip(".") for one in content.files)

@@ -200,6 +200,11 @@ def test_a_text_is_read_exactly_or_goes_as_a_file_with_the_same_octets(
     assert _files(found) == ([] if text is not None else [("text.txt", kept, octets, True)])
 
 
+def test_a_charset_with_nul_in_its_name_is_none_that_is_known() -> None:
+    found = _content(_part("text/plain; charset*=utf-8''%00", b"x"))
+    assert (found.text, _files(found)) == (None, [("text.txt", "text/plain", b"x", True)])
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
@@ -242,6 +247,7 @@ def test_a_file_keeps_its_type(given: str, kept: str) -> None:
         _multi("mixed", TEXT, _multi("report", TEXT)),
         _part("application/pkcs7-mime", b"x"),
         _part("multipart/mixed", b"x"),
+        _part("text/plain; name*=\0''x", b"x"),
         _part("multipart/mixed; boundary=b", b"x"),
         _part("text/plain", b"x", "Content-Transfer-Encoding: x-uuencode"),
         _part("text/plain", b"x", "Content-Transfer-Encoding: base64"),
@@ -257,6 +263,7 @@ def test_a_file_keeps_its_type(given: str, kept: str) -> None:
         "report",
         "S/MIME",
         "no boundary",
+        "NUL in a header",
         "no parts",
         "uuencode",
         "no base64",

@@ -110,7 +110,7 @@ async def test_what_waits_is_listed_and_an_empty_queue_is_said_to_be_empty(offic
             ["-t"],
             b"To: a@example.com\nSubject: a\0b\n\ny",
             65,
-            "/subject: The text holds a control",
+            "A header holds NUL.",
         ),
         (["-t"], b"To: a@example.com\nResent-To: b@example.com\n\ny", 65, "Resent-To"),
         (

@@ -10,7 +10,6 @@ import codecs
 import json
 import re
 from dataclasses import dataclass, field
-from email.utils import collapse_rfc2231_value
 from typing import Any, Final
 
 from postroom.cli.exits import Exit
@@ -123,7 +122,7 @@ def _text(part: Part, octets: bytes, found: Content) -> str | None:
 def _decoded(octets: bytes, charset: str) -> str | None:
     try:
         name = codecs.lookup(charset).name
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: NUL in a name, which RFC 2231 can write
         return None
     for codec in _READ_AS.get(name, (name,)):
         try:
@@ -153,7 +152,7 @@ def _file(part: Part, octets: bytes) -> File:
 
 def _filename(part: Part) -> str | None:
     found = part.about.get_filename()
-    return None if found is None else decode_words(collapse_rfc2231_value(found))
+    return None if found is None else decode_words(found)
 
 
 def _content_type(part: Part) -> str:

@@ -85,6 +85,8 @@ def _split(raw: bytes) -> tuple[Fields, bytes]:
 
 def _text(value: bytes) -> str:
     """A field's value on one line; octets that are no UTF-8 are shown by their numbers."""
+    if b"\0" in value:
+        raise Unfit(Exit.BAD_DATA, "A header holds NUL.")
     return value.replace(b"\t", b" ").strip(b" ").decode("utf-8", "backslashreplace")
 
 
