@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 
 from postroom.core.delivery import DeliveryState
+from postroom.selftest.nursery import Nursery
 from postroom.store.sqlite import accept_unit, loop_finish, loop_start
-from support.house import Nursery, house_in
+from support.house import house_in
 from support.post import FREE, open_post, setting, settings
 from support.relay import Default, Hold, ScriptedRelay
 from support.store_host import Faults, sqlite_error
