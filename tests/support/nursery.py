@@ -9,11 +9,14 @@ import resource
 import signal
 import sqlite3
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from postroom.api.parts import Bounds
+from postroom.inbound.limits import Limits
 from postroom.selftest import nursery
 from postroom.service.tools import Tools
 from postroom.store.sqlite import (
@@ -77,12 +80,18 @@ def killer(point: str, side: str) -> type[sqlite3.Connection]:
 
 @dataclass(frozen=True, slots=True)
 class Birth(nursery.Birth):
-    """`umask`: with which it begins; `descriptors`: how many it may have open at most."""
+    """`umask`: with which it begins; `descriptors`: how many it may have open at most.
+
+    `bounds` and `limits` are what clients of the API and of the listener are allowed where that differs; times in
+    seconds.
+    """
 
     kill: tuple[str, str] | None = None
     boot_id: str | None = None
     umask: int = 0o022
     descriptors: int | None = None
+    bounds: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
 
 
 def _open(birth: Birth, *given: Any) -> Any:
@@ -99,7 +108,18 @@ def fit(shipped: Any, tools: Tools, birth: Birth) -> Tools:
     os.umask(birth.umask)
     if birth.descriptors is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (birth.descriptors, birth.descriptors))
-    return shipped(replace(tools, open_outbox=partial(_open, birth)), birth)  # type: ignore[no-any-return]
+    usual = Bounds()
+    bounds = {
+        name: timedelta(seconds=value) if isinstance(getattr(usual, name), timedelta) else value
+        for name, value in birth.bounds.items()
+    }
+    fitted = replace(
+        tools,
+        open_outbox=partial(_open, birth),
+        bounds=replace(usual, **bounds),
+        limits=replace(Limits(), **birth.limits),
+    )
+    return shipped(fitted, birth)  # type: ignore[no-any-return]
 
 
 def main() -> None:
