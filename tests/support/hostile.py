@@ -42,6 +42,12 @@ class Rude:
         async with asyncio.timeout(PATIENCE):
             return await self.reader.readuntil(end)
 
+    async def talk(self, *said: bytes) -> None:
+        """Hear a greeting, and say these lines of SMTP, each once the one before has its answer."""
+        for line in (b"", *b"".join(said).splitlines(keepends=True)):
+            await self.say(line)
+            await self.hear(b"\r\n")
+
     async def status(self) -> bytes:
         """The status of an answer over HTTP; nothing where there is none."""
         try:
