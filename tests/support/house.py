@@ -50,14 +50,19 @@ retry = {{ first_s = 1, jitter = 0, cap_s = 1 }}
 class Nursery:
     """The process that makes daemons (support.nursery); one for many houses, since it is what takes time to start."""
 
-    def __init__(self) -> None:
+    def __init__(self, *within: str) -> None:
+        """`within` is a command that runs it as its own last words say."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.nursery"],
+            [*within, sys.executable, "-m", "support.nursery"],
             env={**os.environ, "PYTHONPATH": f"{ROOT}/daemon:{ROOT}/tests"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def ask(self, asked: dict[str, Any]) -> Any:
         """Its answer."""

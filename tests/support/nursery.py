@@ -1,9 +1,10 @@
 """Real daemons that start at once: a process that has imported everything, and forks one for each line it reads.
 
 `python -m support.nursery` reads JSON lines: {"start": CONFIG, "log": FILE, "env": {…}, "kill": [POINT, SIDE] | null,
-"boot_id": ID | null, "umask": N} answers the pid; {"wait": PID, "timeout_s": S} answers how it ended (an exit code,
+"boot_id": ID | null, "umask": N, "kept": BYTES} answers the pid; {"wait": PID, "timeout_s": S} answers how it ended (an exit code,
 minus a signal, or null). When its input ends, so do its children.
 
+A daemon with `kept` asks the disk that it is on, and keeps so much of it free; others are told that there is room.
 A daemon with `kill` ends itself with SIGKILL before or after the first commit of a named point (docs/internals.md).
 """
 
@@ -33,6 +34,7 @@ from postroom.store.sqlite import (
 )
 from postroom.store.sqlite.opening import HostIdentity, OpeningRules
 from postroom.store.sqlite.outbox import Setting, open_outbox
+from postroom.store.sqlite.space import Inodes
 
 
 POINTS = {
@@ -77,7 +79,8 @@ def _open(asked: dict[str, Any], *given: Any) -> Any:
     *parts, rules = given
     if asked.get("boot_id"):
         rules = replace(rules or OpeningRules(), host=HostIdentity("machine", asked["boot_id"]))
-    setting = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, factory)
+    room = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, lambda _: Inodes(0, 0))
+    setting = replace(Setting(asked["kept"]) if "kept" in asked else room, factory=factory)
     return open_outbox(*parts, rules, setting)
 
 
