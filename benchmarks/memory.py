@@ -31,7 +31,7 @@ LISTS = ("/v1/jobs?limit=100", "/v1/deliveries?state=pending&limit=100", "/v1/me
 
 
 def memory(_rounds):
-    """The most that was resident in each part of a run; what its parser processes hold beside it."""
+    """The most that was resident in each part of a run."""
     port = free_port()
     more = LISTENER.format(port=port)
     with (
@@ -56,9 +56,6 @@ def memory(_rounds):
             _ask_for_all(ours)
             yield "the same: lists, metrics, explain meanwhile", _told(_peak(ours)), BOUND
             yield "resident then", _told(_now(ours)), BOUND
-            beside = [_status(pid, "VmRSS") for pid in _children(ours)]
-            told = f"{len(beside)} of {_told(max(beside, default=0))}"
-            yield "parser processes beside it, each at most", told, "report"
         ours.kill()
         _change(ours, COPIED)
         took = ours.start(within_s=600)
@@ -94,11 +91,6 @@ def _now(ours):
 def _status(pid, name):
     text = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)[1]) / 1024
-
-
-def _children(ours):
-    tasks = Path(f"/proc/{ours.process.pid}/task").iterdir()
-    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
 def _told(mib):
