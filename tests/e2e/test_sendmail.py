@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from postroom.selftest.nursery import Nursery
 from support.callers import CALLERS, CRON, GIT, Caller
-from support.house import ROOT, House, Nursery, house_in
+from support.house import House, house_in
+from support.nursery import ROOT
 from support.relay import ScriptedRelay
 
 
