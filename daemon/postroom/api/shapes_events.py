@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType, field
 
 from postroom.api.answered import Answered
 from postroom.api.requests import DeliveryId, EventId, JobId, Moment, ThreadId
+from postroom.core.alert import AlertKind, AlertScope, Cause
 from postroom.core.authentication import Outcome, Verdict
 from postroom.core.bouncereason import BounceClass, BounceReason
 from postroom.core.delivery import DeliveryState
@@ -251,12 +252,32 @@ class DeliveryReport(ReportedRecipient, frozen=True):
     recipients: list[ReportedRecipient]
 
 
+class EventAlert(Answered, frozen=True):
+    """What is the matter (docs/operating.md, alerts). `name` is an id, a domain, a trace id, a priority; '' = the daemon.
+
+    `raised_at` and `raised_by`, the id of its `alert.raised`, stand in `alert.cleared`.
+    """
+
+    kind: AlertKind
+    scope: AlertScope
+    name: str
+    since_at: Moment
+    figure: float
+    threshold: float
+    cause: Cause
+    means: str
+    likely: str
+    to_do: str
+    raised_at: Moment | UnsetType = UNSET
+    raised_by: EventId | UnsetType = UNSET
+
+
 class Event(Answered, frozen=True):
     """One fact in the log. What follows `created_at` is there where its type brings it.
 
     `answers`: the delivery that it is about, or that a mail answers; null = a mail that answers none. `accepted`,
     `refused_by` and `names_thread_id` stand in mail that its mailbox refused. `same_message_as`: the mail is an event
-    in another thread, too.
+    in another thread, too. `mailbox_id` is null where an alert concerns several mailboxes, or all.
     """
 
     id: EventId
@@ -264,7 +285,7 @@ class Event(Answered, frozen=True):
     seq: int
     log_id: str
     schema_version: int
-    mailbox_id: str
+    mailbox_id: str | None
     created_at: Moment
     thread: EventThread | UnsetType = UNSET
     answers: EventAnswers | UnsetType | None = UNSET
@@ -278,6 +299,7 @@ class Event(Answered, frozen=True):
     automation: Automation | UnsetType = UNSET
     delivery_report: DeliveryReport | UnsetType | None = UNSET
     raw_ref: str | UnsetType = UNSET
+    alert: EventAlert | UnsetType = UNSET
     accepted: Literal[False] | UnsetType = UNSET
     refused_by: RefusedBy | UnsetType = UNSET
     names_thread_id: ThreadId | UnsetType | None = UNSET

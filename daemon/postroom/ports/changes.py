@@ -83,7 +83,7 @@ class EventPublished:
 
     seq: int
     mailbox_id: str
-    thread_number: int
+    thread_number: int | None
     type: str
     consumers: tuple[str, ...]
 

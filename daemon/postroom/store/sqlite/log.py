@@ -28,11 +28,11 @@ _FAN_OUT: Final = """
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event about to be written. `data` is its own JSON object, `received` what it came from."""
+    """An event about to be written. `data` is its own JSON object, `received` what it came from; without a thread nobody leases it."""
 
     type: str
     mailbox_id: str
-    thread: int
+    thread: int | None
     delivery: int | None
     at: Instant
     data: str
