@@ -97,6 +97,26 @@ class ThreadWaits:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseExpired:
+    """A consumer did not answer in time; what its lease showed waits again, but for what is dead."""
+
+    consumer: str
+    mailbox_id: str
+    thread_number: int
+    lease: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventsDied:
+    """These events were shown to a consumer so often that they are dead for it."""
+
+    consumer: str
+    mailbox_id: str
+    thread_number: int
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseTimed:
     """At this instant a lease expires or a delay ends."""
 
@@ -157,6 +177,8 @@ Change = (
     | DeliveryQuarantined
     | EventPublished
     | ThreadWaits
+    | LeaseExpired
+    | EventsDied
     | LeaseTimed
     | DoubtJudged
     | MailReceived

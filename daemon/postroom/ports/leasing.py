@@ -114,6 +114,19 @@ class ConsumerRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingEvents:
+    """What waits for a consumer (None = for nobody: its readers are gone), and how many threads it has leased.
+
+    `oldest_at` is since when the oldest of these waits that nobody holds; None where all of them are held, or none waits.
+    """
+
+    consumer: str | None
+    events: int
+    leased: int
+    oldest_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadFor:
     """For whom an event is dead, since when, and how many leases showed it."""
 

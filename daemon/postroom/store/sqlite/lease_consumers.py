@@ -24,6 +24,8 @@ _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name =
 _ADD_TYPE: Final = """
     INSERT INTO consumer_type (consumer, type, from_seq, is_asked) VALUES (?, ?, ?, ?)
     ON CONFLICT (consumer, type) DO UPDATE SET is_asked = 1 WHERE excluded.is_asked AND NOT is_asked"""
+_CLAIM: Final = "INSERT OR IGNORE INTO claimed_type (type) VALUES (?)"
+_TAKE_OVER: Final = "DELETE FROM unclaimed WHERE type = ?"
 _BACKLOG: Final = """
     INSERT INTO pending (consumer, seq, mailbox_id, thread)
     SELECT t.consumer, e.seq, e.mailbox_id, e.thread
@@ -33,7 +35,7 @@ _BACKLOG: Final = """
 
 _ALL: Final = """
     SELECT c.name, c.created_at,
-           (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NULL) AS pending,
+           (SELECT coalesce(sum(events), 0) FROM waiting AS w WHERE w.consumer = c.name) AS pending,
            (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NOT NULL) AS dead,
            (SELECT count(*) FROM lease AS l WHERE l.consumer = c.name AND l.state = 'live') AS leased
     FROM consumer AS c WHERE c.name = ? OR ? IS NULL ORDER BY c.name"""
@@ -43,6 +45,7 @@ _END_LEASES: Final = """
     UPDATE lease SET state = 'expired', ended_at = ? WHERE consumer = ? AND state = 'live'"""
 _DROP: Final = (
     "DELETE FROM pending WHERE consumer = ?",
+    "DELETE FROM waiting WHERE consumer = ?",
     "DELETE FROM consumer_type WHERE consumer = ?",
     "DELETE FROM thread_delay WHERE consumer = ?",
 )
@@ -78,7 +81,12 @@ def ensure(
     wanted = sorted(DEFAULT_TYPES) if types is None else types
     if is_new:
         conn.execute(_MAKE, (name, at))
-    conn.executemany(_ADD_TYPE, [(name, one, from_seq, types is not None) for one in wanted])
+    added = conn.executemany(
+        _ADD_TYPE, [(name, one, from_seq, types is not None) for one in wanted]
+    )
+    if added.rowcount:
+        conn.executemany(_CLAIM, [(one,) for one in wanted])
+        conn.executemany(_TAKE_OVER, [(one,) for one in wanted])
     if is_new and not from_now:
         conn.execute(_BACKLOG, (name,))
 

@@ -19,6 +19,7 @@ from postroom.ports.leasing import (
     LeaseWish,
     Release,
     Released,
+    WaitingEvents,
 )
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.lease_acquire import Acquiring, Extending
@@ -31,6 +32,7 @@ from postroom.store.sqlite.lease_consumers import (
     find_dead_events,
 )
 from postroom.store.sqlite.lease_end import Releasing, Sweeping, find_lease
+from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.space import Space
 from postroom.store.sqlite.unit import WriteLane
 
@@ -93,6 +95,10 @@ class SqliteLeases:
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
         """Every consumer."""
         return await self._database.read(find_consumers)
+
+    async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
+        """How many events wait for whom, and since when the oldest that nobody holds."""
+        return await self._database.read(partial(find_waiting, now=now))
 
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool

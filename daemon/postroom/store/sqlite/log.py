@@ -24,6 +24,9 @@ _FAN_OUT: Final = """
     SELECT consumer, :seq, :mailbox_id, :thread FROM consumer_type
     WHERE type = :type AND from_seq < :seq AND (is_asked OR :is_accepted)
     RETURNING consumer"""
+# Whoever had its type is gone.
+_LEAVE: Final = """
+    INSERT INTO unclaimed (type, seq) SELECT type, :seq FROM claimed_type WHERE type = :type AND :is_accepted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ def append(conn: sqlite3.Connection, event: NewEvent) -> EventPublished:
         "is_accepted": event.is_accepted,
     }
     consumers = tuple([name for (name,) in conn.execute(_FAN_OUT, given)])
+    if not consumers:
+        conn.execute(_LEAVE, given)
     return EventPublished(seq, event.mailbox_id, event.thread, event.type, consumers)
 
 
