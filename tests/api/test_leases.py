@@ -321,6 +321,14 @@ async def test_a_consumer_is_made_listed_and_deleted(api: Api) -> None:
     assert (await api.ask("DELETE", "/v1/consumers/crm.sync")).status == 404
 
 
+async def test_nobody_is_made_a_consumer_of_alerts(api: Api) -> None:
+    body = {"name": "watch", "types": ["reply.received", "alert.cleared"]}
+    said = await api.post("/consumers", body)
+    assert (said.status, said.json["errors"][0]["pointer"]) == (422, "/types/1")
+    assert "GET /v1/events" in said.json["errors"][0]["detail"]
+    assert api.leases.did == []
+
+
 async def test_a_dead_event_is_made_pending_again(api: Api) -> None:
     path = f"/events/{EVENT}/retry"
     assert (await api.post(path, {"consumer": "agents"})).status == 404

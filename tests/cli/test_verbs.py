@@ -40,6 +40,7 @@ VERBS = [
     ("show-report", ["show", "evt_3"], 0),
     ("show-fact", ["show", "evt_1"], 0),
     ("show-doubt", ["show", "dlv_4"], 0),
+    ("show-alert", ["show", "evt_9"], 0),
     ("explain-doubt", ["explain", "dlv_4"], 0),
     ("cancel", ["cancel", "job_1"], 69),
     ("held", ["held", "--hold-reason", "restored"], 0),

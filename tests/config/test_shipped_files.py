@@ -121,6 +121,7 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
         limits=Limits(),
         reply_address="r-{token}@reply.example.com",
         return_path="b-{token}@reply.example.com",
+        owner="ops@example.com",
     )
     assert settings.warnings == ()
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from postroom.core.alert import AlertKind, AlertScope
 from postroom.core.breaker import CLOSED, Breaker, BreakerState
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant
@@ -42,6 +43,7 @@ PICTURE = Picture(
     depth={("support", Lane.HIGH, S.PENDING): 7},
     oldest_due={("support", Lane.HIGH): NOW, ("support", Lane.BULK): Instant(NOW + 99 * SECOND)},
     slowed={("main", "relay"): 0, ("main", "domain"): 2},
+    alerts={(AlertKind.RELAY_DOWN, AlertScope.RELAY): 1},
     connections={"main": 2},
     store=StoreFigures(commits=5, units=50, busy=timedelta(seconds=0.5), waiting=1),
 )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from postroom.core.alert import Alert, AlertKey, AlertKind, AlertScope, Cause, Raised
 from postroom.core.body import Body
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
@@ -451,6 +452,13 @@ class FakeLoop:
         return self.slowed
 
 
+DOWN = Raised(
+    Alert(AlertKey(AlertKind.RELAY_DOWN, AlertScope.RELAY, "main"), NOW, 12, 1, Cause.RELAY_GONE),
+    NOW,
+    7,
+)
+
+
 class FakeSignals:
     """A daemon with one mailbox and some mail."""
 
@@ -467,6 +475,7 @@ class FakeSignals:
             oldest_due={("support", Lane.HIGH): Instant(NOW - 3_000_000)},
             outcomes={("support", "sent"): 7},
             loop_lag_max=timedelta(milliseconds=3),
+            alerts=(DOWN,),
         )
 
     async def metrics_text(self) -> str:

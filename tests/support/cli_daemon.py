@@ -306,6 +306,26 @@ DEAD = {
     ],
     "next_events_cursor": None,
 }
+ALERT = {
+    "kind": "failures_clustering",
+    "scope": "workflow",
+    "name": f"run {EVIL}",
+    "since_at": AT,
+    "figure": 12,
+    "threshold": 10,
+    "cause": "malformed_jobs",
+    "means": "Many deliveries failed.",
+    "likely": "The jobs are wrong.",
+    "to_do": "`postroom dead-letters` lists them.",
+}
+ALERT_EVENT = {
+    "id": "evt_9",
+    "type": "alert.raised",
+    "seq": 9,
+    "mailbox_id": "support",
+    "created_at": AT,
+    "alert": ALERT,
+}
 STATS = {
     "at": AT,
     "started_at": AT,
@@ -321,6 +341,7 @@ STATS = {
             "outcomes": {"sent": 10},
         }
     },
+    "alerts": [{**ALERT, "mailbox_id": "support", "raised_at": AT, "event_id": "evt_9"}],
 }
 HELD = {
     **DELIVERY,
@@ -380,8 +401,8 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
 
 
 def _teach_the_way_in(daemon: FakeDaemon) -> None:
-    daemon.on("GET /v1/events", page(EVENT, LETTER, REPORT))
-    for one in (EVENT, LETTER, REPORT):
+    daemon.on("GET /v1/events", page(EVENT, LETTER, REPORT, ALERT_EVENT))
+    for one in (EVENT, LETTER, REPORT, ALERT_EVENT):
         daemon.on(f"GET /v1/events/{one['id']}", one)
     daemon.on("GET /v1/events/evt_2/raw", Say(body=b"Subject: y\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("GET /v1/events/stream", Say(body=STREAM))

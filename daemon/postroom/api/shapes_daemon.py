@@ -5,6 +5,7 @@ from typing import Literal
 
 from postroom.api.answered import Answered
 from postroom.api.requests import Moment
+from postroom.api.shapes_alerts import StandingAlert
 from postroom.core.delivery import DeliveryState
 
 
@@ -72,7 +73,7 @@ class MailboxStats(Answered, frozen=True):
 
 
 class Stats(Answered, frozen=True):
-    """Depth now, wait now; outcomes, and how late the event loop woke at worst, since the daemon started."""
+    """Depth now, wait now; outcomes, and how late the event loop woke at worst, since the daemon started; what is the matter."""
 
     at: Moment
     started_at: Moment
@@ -82,6 +83,7 @@ class Stats(Answered, frozen=True):
     oldest_due_age_s: float
     outcomes: dict[str, int]
     loop_lag_max_s: float
+    alerts: list[StandingAlert]
     mailboxes: dict[str, MailboxStats]
 
 

@@ -9,9 +9,9 @@ from msgspec import UNSET, UnsetType, field
 
 from postroom.api.answered import Answered
 from postroom.api.requests import DeliveryId, EventId, JobId, Moment, ThreadId
-from postroom.core.alert import AlertKind, AlertScope, Cause
+from postroom.api.shapes_alerts import EventAlert
+from postroom.api.shapes_reports import DeliveryReport
 from postroom.core.authentication import Outcome, Verdict
-from postroom.core.bouncereason import BounceClass, BounceReason
 from postroom.core.delivery import DeliveryState
 from postroom.core.inmail import AutomationKind, Parse, RemovedWhy, TextConfidence
 from postroom.core.matching import Confidence, MatchedBy
@@ -226,50 +226,6 @@ class Automation(Answered, frozen=True):
 
     kind: AutomationKind
     evidence: list[str]
-
-
-class ReportedRecipient(Answered, frozen=True):
-    """What a report says of one recipient, and what that comes to."""
-
-    recipient: str | None
-    kind: BounceClass = field(name="class")
-    reason: BounceReason
-    hard: bool
-    action: str | None
-    status: str | None
-    reply_code: int | None
-    diagnostic: str | None
-    remote_mta: str | None
-
-
-class DeliveryReport(ReportedRecipient, frozen=True):
-    """A report: of the recipient that the event is about, and of all that it names."""
-
-    verified: bool
-    suppressed: bool
-    original_message_id: str | None
-    reporting_mta: str | None
-    recipients: list[ReportedRecipient]
-
-
-class EventAlert(Answered, frozen=True):
-    """What is the matter (docs/operating.md, alerts). `name` is an id, a domain, a trace id, a priority; '' = the daemon.
-
-    `raised_at` and `raised_by`, the id of its `alert.raised`, stand in `alert.cleared`.
-    """
-
-    kind: AlertKind
-    scope: AlertScope
-    name: str
-    since_at: Moment
-    figure: float
-    threshold: float
-    cause: Cause
-    means: str
-    likely: str
-    to_do: str
-    raised_at: Moment | UnsetType = UNSET
-    raised_by: EventId | UnsetType = UNSET
 
 
 class Event(Answered, frozen=True):

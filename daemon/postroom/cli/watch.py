@@ -5,6 +5,7 @@ from typing import Final
 import click
 
 from postroom.cli.admin import mailboxes_table
+from postroom.cli.alarms import alerts_table
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
@@ -100,6 +101,7 @@ def _show(found: Json) -> None:
     if rows:
         data("")
         table(rows, _DEPTHS)
+    alerts_table(found["alerts"])
 
 
 def _ages(box: Json, lane: str) -> Json:

@@ -71,6 +71,11 @@ class AlertKey:
     name: str
     mailbox_id: str | None = None
 
+    @property
+    def place(self) -> tuple[AlertKind, AlertScope]:
+        """What alerts are counted by."""
+        return self.kind, self.scope
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:

@@ -60,13 +60,19 @@ class MailboxSample:
     counted: Counted
     is_paused: bool = False
     blocked: Cause | None = None
-    is_slowed: bool = False
     day_share: float | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to judge."""
+        counted = self.counted
+        has_counted = counted.sent or counted.retries or counted.failed or counted.attempts.total
+        return not (self.waiting or self.uncertain or has_counted or self.day_share)
 
 
 @dataclass(frozen=True, slots=True)
 class RelaySample:
-    """A relay now; `down`: why its breaker is not closed."""
+    """A relay now; `down`: why its breaker is not closed; `is_slowed`: it, or a domain behind it, goes slower."""
 
     down: Cause | None = None
     is_slowed: bool = False

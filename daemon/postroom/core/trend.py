@@ -184,7 +184,7 @@ class _Way:
             return Cause.PAUSED
         if self.box.blocked is not None or self.relay.down is not None:
             return self.box.blocked or self.relay.down
-        if self.box.is_slowed or self.relay.is_slowed:
+        if self.relay.is_slowed:
             return Cause.THROTTLED
         return Cause.SLOW_RELAY if self.is_slow else None
 
@@ -225,9 +225,7 @@ def _why_late(sample: Sample, otherwise: Cause, *, is_any_slow: bool) -> Cause:
         return Cause.RELAY_GONE
     if is_any_slow:
         return Cause.SLOW_RELAY
-    boxes = sample.mailboxes.values()
-    is_slowed = any(one.is_slowed for one in relays) or any(one.is_slowed for one in boxes)
-    return Cause.THROTTLED if is_slowed else otherwise
+    return Cause.THROTTLED if any(relay.is_slowed for relay in relays) else otherwise
 
 
 def _main(counts: Mapping[Cause, int]) -> Cause:

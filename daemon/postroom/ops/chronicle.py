@@ -10,7 +10,9 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from postroom.core.alert import Raised
 from postroom.core.ids import Kind, encode_id
+from postroom.core.instant import format_instant
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
@@ -26,7 +28,6 @@ _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
 )
-_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
 class Chronicle:
@@ -141,6 +142,19 @@ class Chronicle:
         """The wall clock is not believed: what can not be undone waits for a day."""
         self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)
 
+    def alert_raised(self, one: Raised) -> None:
+        """Something is the matter, and has been for a while."""
+        self._say(LogEvent.ALERT_RAISED, **_alert(one))
+
+    def alert_cleared(self, one: Raised) -> None:
+        """It is over."""
+        self._say(LogEvent.ALERT_CLEARED, **_alert(one))
+
+    def owner_untold(self, key: str, detail: str) -> None:
+        """A mail of the daemon's own to an owner was taken by no mailbox; `key` names it."""
+        detail = without_addresses(detail)
+        self._say_seldom(LogEvent.OWNER_UNTOLD, key, key=key, detail=detail)
+
     def retention_removed(self, jobs: int, events: int, mails: int, files: int) -> None:
         """What had outlived its time is gone; `mails` are those that were received."""
         self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, mails=mails, files=files)
@@ -247,30 +261,19 @@ class Chronicle:
             self._book.write(event, values | {"unlogged": unlogged})
 
 
-class LibraryLog(logging.Handler):
-    """Leads what libraries log to the chronicle."""
-
-    def __init__(self, chronicle: Chronicle) -> None:
-        super().__init__(logging.WARNING)
-        self._chronicle = chronicle
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write it as a line; a record that can not be read is nothing to stop for."""
-        try:
-            self._chronicle.library_warned(record)
-        except (TypeError, ValueError):
-            self.handleError(record)
-
-
-def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
-    """From now on every library's warnings go to the chronicle, and nowhere else."""
-    handler = LibraryLog(chronicle)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    for name in _LOUD_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return handler
+def _alert(one: Raised) -> dict[str, Value]:
+    alert, key = one.alert, one.alert.key
+    return {
+        "kind": key.kind,
+        "scope": key.scope,
+        "name": key.name or None,
+        "mailbox_id": key.mailbox_id,
+        "figure": round(alert.figure, 3),
+        "threshold": round(alert.threshold, 3),
+        "cause": alert.cause,
+        "since_at": format_instant(alert.since),
+        "event_id": encode_id(Kind.EVENT, one.seq),
+    }
 
 
 def _told(error: BaseException) -> dict[str, Value]:

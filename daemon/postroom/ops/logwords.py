@@ -101,6 +101,9 @@ class LogEvent(StrEnum):
     CLIENT_REFUSED = "client.refused"
     THREAD_HELD = "thread.held"
     THREAD_FREED = "thread.freed"
+    ALERT_RAISED = "alert.raised"
+    ALERT_CLEARED = "alert.cleared"
+    OWNER_UNTOLD = "owner.untold"
 
 
 _ABOUT: Final = (
@@ -132,6 +135,10 @@ _SLOWED: Final = (
     *("was_per_minute", "was_at_once", "unlogged"),
 )
 _FREED: Final = ("relay_id", "domain", "reason_code", "since_at")
+_ALERT: Final = (
+    *("kind", "scope", "name", "mailbox_id", "figure", "threshold"),
+    *("cause", "since_at", "event_id"),
+)
 _FAULT: Final = ("error", "detail", "trace")
 
 FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
@@ -239,6 +246,9 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "deliveries",
     ),
     LogEvent.THREAD_FREED: ("mailbox_id", "thread_id", "event_id", "reason", "by", "deliveries"),
+    LogEvent.ALERT_RAISED: _ALERT,
+    LogEvent.ALERT_CLEARED: _ALERT,
+    LogEvent.OWNER_UNTOLD: ("key", "detail", "unlogged"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
@@ -269,6 +279,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
+    LogEvent.ALERT_RAISED: LogLevel.ERROR,
+    LogEvent.OWNER_UNTOLD: LogLevel.ERROR,
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,
     LogEvent.LIBRARY_WARNED: LogLevel.WARNING,
 }

@@ -18,6 +18,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from postroom.core.alert import MEANINGS, AlertKind, AlertScope
 from postroom.core.breaker import BreakerState
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant
@@ -57,6 +58,7 @@ class Picture:
     oldest_due: Mapping[tuple[str, Lane], Instant]
     connections: Mapping[str, int]
     slowed: Mapping[tuple[str, str], int]
+    alerts: Mapping[tuple[AlertKind, AlertScope], int]
     store: StoreFigures
 
 
@@ -78,6 +80,7 @@ SLOWED: Final = Named(
     ("relay", "scope"),
     "How many are slowed down now: the relay itself (scope relay), domains behind it (scope domain).",
 )
+ALERTS: Final = Named("alerts", ("kind", "scope"), "How many alerts are raised now.")
 LAG: Final = Named("loop_lag_seconds", (), "How late the event loop woke when last looked at.")
 WAITING: Final = Named("store_waiting", (), "Writes that wait for the store now.")
 JOBS: Final = Named("jobs_accepted", ("mailbox",), "Jobs accepted, those merged into one too.")
@@ -119,12 +122,14 @@ GAUGES: Final = (
     CONNECTIONS,
     BREAKERS,
     SLOWED,
+    ALERTS,
     LAG,
     WAITING,
 )
 COUNTERS: Final = (JOBS, OUTCOMES, DEFERRALS, DOUBTS, THROTTLES, COMMITS, UNITS, COMMIT_TIME)
 HISTOGRAMS: Final = (ATTEMPTS, START_WAIT, SETTLE_TIME)
 
+_PLACES: Final = [(kind, scope) for kind, one in MEANINGS.items() for scope in one.scopes]
 _BREAKER: Final = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 
 Sample = tuple[tuple[str, ...], float]
@@ -178,6 +183,7 @@ def _gauges(signals: Signals, picture: Picture) -> Iterator[tuple[Named, Iterabl
     yield CONNECTIONS, [((relay,), count) for relay, count in picture.connections.items()]
     yield BREAKERS, [(key, _BREAKER[state]) for key, state in signals.breakers.items()]
     yield SLOWED, picture.slowed.items()
+    yield ALERTS, [(place, picture.alerts.get(place, 0)) for place in _PLACES]
     yield LAG, [((), signals.loop_lag.total_seconds())]
     yield WAITING, [((), picture.store.waiting)]
 

@@ -90,9 +90,7 @@ class Signals:
             passed = max(0, outcome.at - started.date_at) / SECOND
             self.settle_time[started.lane].add(passed)
             names = started.domain, started.trace_id
-            self.clusters.ended(
-                started.mailbox_id, names, state, outcome.reason_code, outcome.at
-            )
+            self.clusters.ended(started.mailbox_id, names, state, outcome.reason_code, outcome.at)
 
     def breaker_stands(self, scope: Scope, id_: str, breaker: Breaker) -> None:
         """How the breaker of a mailbox or relay stands now."""

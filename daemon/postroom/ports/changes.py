@@ -83,9 +83,16 @@ class EventPublished:
 
     seq: int
     mailbox_id: str
-    thread_number: int | None
+    thread_number: int
     type: str
     consumers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogGrew:
+    """The log has grown by an event of no thread, which waits for nobody: streams look again."""
+
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +183,7 @@ Change = (
     | RecipientSuppressed
     | DeliveryQuarantined
     | EventPublished
+    | LogGrew
     | ThreadWaits
     | LeaseExpired
     | EventsDied

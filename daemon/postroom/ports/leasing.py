@@ -186,6 +186,10 @@ class Leases(Protocol):
         """Every consumer."""
         ...
 
+    async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
+        """How many events wait for whom, and since when the oldest that nobody holds."""
+        ...
+
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
     ) -> ConsumerRecord:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from postroom.core.alert import Raised
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
@@ -84,7 +85,8 @@ class Stats:
     """The three signals: depth, wait, outcomes.
 
     `outcomes` counts by mailbox and word since the daemon started at `started_at`; `oldest_due` is the earliest due
-    instant of each mailbox and lane that has something due; `loop_lag_max` is how late the event loop woke at worst.
+    instant of each mailbox and lane that has something due; `loop_lag_max` is how late the event loop woke at worst, `alerts` what
+    is raised.
     """
 
     at: Instant
@@ -95,6 +97,7 @@ class Stats:
     oldest_due: Mapping[tuple[str, Lane], Instant]
     outcomes: Mapping[tuple[str, str], int]
     loop_lag_max: timedelta
+    alerts: tuple[Raised, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ class Daemon:
             group.create_task(self._housekeeping(outbox, joined).run()),
             group.create_task(joined.keeper.run()),
             group.create_task(joined.doubts.run()),
+            group.create_task(joined.alerts.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:

@@ -1,11 +1,13 @@
 """The running daemon in figures, as the API sees it: depth, wait and outcomes, and whether all is well."""
 
 import asyncio
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
 from postroom import __version__
+from postroom.core.alert import Raised
 from postroom.core.world import RelayState
 from postroom.ops.depth import Depth
 from postroom.ops.logwords import Scope
@@ -31,12 +33,14 @@ class SignalsView:
         signals: Signals,
         way: Way,
         clock: Clock,
+        alerts: Callable[[], Sequence[Raised]],
     ) -> None:
         self._outbox = outbox
         self._depth = depth
         self._signals = signals
         self._way = way
         self._clock = clock
+        self._alerts = alerts
         self._started_at = clock.now()
 
     async def stats(self) -> Stats:
@@ -51,6 +55,7 @@ class SignalsView:
             oldest_due=await self._outbox.reader.oldest_due(now),
             outcomes=self._signals.words(),
             loop_lag_max=self._signals.loop_lag_max,
+            alerts=tuple(self._alerts()),
         )
 
     async def metrics_text(self) -> str:
@@ -70,6 +75,7 @@ class SignalsView:
             depth=self._depth.counts(),
             oldest_due=await self._outbox.reader.oldest_due(now),
             connections={id_: pool.connections for id_, pool in self._way.pools.items()},
+            alerts=Counter(one.alert.key.place for one in self._alerts()),
             slowed=_count_slowed([world.relay for world in self._way.worlds.values()], mono),
             store=StoreFigures(
                 commits=writer.commits,

@@ -33,12 +33,16 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
+from postroom.service.alerting import AlertKeeper
+from postroom.service.alerttelling import AlertTeller
 from postroom.service.backups import DaemonBackups
 from postroom.service.doubting import DoubtKeeper
 from postroom.service.figures import SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
+from postroom.service.ownermail import OwnerMail
+from postroom.service.sampling import SampleParts, Sampler
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView
 from postroom.service.way import Way
@@ -61,6 +65,7 @@ class Joined:
     keys: tuple[Key, ...]
     backups: DaemonBackups
     trust: ClockTrust
+    alerts: AlertKeeper
 
 
 async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
@@ -142,6 +147,20 @@ async def join(
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
+    sampler = Sampler(
+        SampleParts(
+            reader=outbox.reader,
+            leases=outbox.leases,
+            depth=depth,
+            signals=signals,
+            worlds=worlds,
+            space=outbox.space,
+            trust=trust,
+            clock=clock,
+        )
+    )
+    mail = OwnerMail(submitter, outbox.intake, worlds, tools.chronicle)
+    alerts = await _alerts(tools, outbox, sampler, mail)
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
     parts = Parts(
         submitter=submitter,
@@ -153,7 +172,7 @@ async def join(
         uploads=staging,
         backups=backups,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
-        signals=SignalsView(outbox, depth, signals, way, clock),
+        signals=SignalsView(outbox, depth, signals, way, clock, alerts.raised),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
@@ -178,7 +197,16 @@ async def join(
         ring.keys,
         backups,
         trust,
+        alerts,
     )
+
+
+async def _alerts(tools: Tools, outbox: Outbox, sampler: Sampler, mail: OwnerMail) -> AlertKeeper:
+    """The keeper of alerts, with what the last run left raised."""
+    teller = AlertTeller(mail, tools.clock, find_host_name)
+    keeper = AlertKeeper(outbox.alerts, sampler, teller, tools.clock, tools.chronicle)
+    keeper.restore(await outbox.alerts.find_raised())
+    return keeper
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

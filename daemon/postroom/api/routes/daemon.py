@@ -6,8 +6,11 @@ from typing import Final
 from postroom.api.problems import Code, Refusal
 from postroom.api.requests import Asked
 from postroom.api.routing import Answer, Call, Result, Route, Text
+from postroom.api.shapes_alerts import StandingAlert
 from postroom.api.shapes_daemon import ClockView, Health, MailboxStats, Ready, Stats, Version
+from postroom.core.alert import CAUSES, MEANINGS, Raised
 from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.ports import loop
 
@@ -87,7 +90,27 @@ def render_stats(found: loop.Stats) -> Stats:
         ),
         outcomes=dict(outcomes),
         loop_lag_max_s=found.loop_lag_max.total_seconds(),
+        alerts=[_alert(one) for one in found.alerts],
         mailboxes=dict(boxes),
+    )
+
+
+def _alert(one: Raised) -> StandingAlert:
+    alert, meaning = one.alert, MEANINGS[one.alert.key.kind]
+    return StandingAlert(
+        kind=alert.key.kind,
+        scope=alert.key.scope,
+        name=alert.key.name,
+        mailbox_id=alert.key.mailbox_id,
+        since_at=format_instant(alert.since),
+        raised_at=format_instant(one.raised_at),
+        figure=alert.figure,
+        threshold=alert.threshold,
+        cause=alert.cause,
+        means=meaning.means,
+        likely=CAUSES[alert.cause],
+        to_do=meaning.to_do,
+        event_id=encode_id(Kind.EVENT, one.seq),
     )
 
 

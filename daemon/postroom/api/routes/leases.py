@@ -12,6 +12,7 @@ from postroom.api.problems import NOT_FOUND, Code, Refusal, invalid
 from postroom.api.render_leases import render_lease
 from postroom.api.requests import Asked
 from postroom.api.requests_leases import Acquire, Complete, CompleteItems, Extend, GiveBack
+from postroom.api.routes.consumers import find_unleased
 from postroom.api.routes.jobs import SUBMIT_REFUSALS, sender_of
 from postroom.api.routing import Answer, Call, Result, Route
 from postroom.api.shapes_leases import (
@@ -45,6 +46,9 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
         if one not in boxes:
             detail = "There is no such mailbox."
             return invalid(f"/mailbox_ids/{number}", detail, Code.UNKNOWN_MAILBOX)
+    refused = find_unleased(call.body.types)
+    if refused is not None:
+        return refused
     leases = await _poll(call.parts, call.body, asked)
     log_id, _, _ = await call.parts.reader.event_span()
     is_draining = not leases and call.parts.stopping.is_set()

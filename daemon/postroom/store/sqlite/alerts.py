@@ -20,9 +20,9 @@ from postroom.core.alertstate import Moves
 from postroom.core.eventtypes import EventType
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant, format_instant
-from postroom.ports.changes import Change, EventPublished
+from postroom.ports.changes import Change, LogGrew
 from postroom.store.sqlite.database import Database
-from postroom.store.sqlite.log import NewEvent, append
+from postroom.store.sqlite.log import append_alone
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
 
@@ -79,9 +79,9 @@ class Moving:
 
     def _tell(
         self, conn: sqlite3.Connection, type_: EventType, alert: dict[str, object], key: AlertKey
-    ) -> EventPublished:
+    ) -> LogGrew:
         data = msgspec.json.encode({"schema_version": 1, "alert": alert}).decode()
-        return append(conn, NewEvent(type_, key.mailbox_id or "", None, None, self.at, data))
+        return append_alone(conn, type_, key.mailbox_id or "", self.at, data)
 
 
 def _picture(alert: Alert) -> dict[str, object]:

@@ -12,7 +12,7 @@ import msgspec
 
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
-from postroom.ports.changes import EventPublished
+from postroom.ports.changes import EventPublished, LogGrew
 
 
 _INSERT: Final = """
@@ -31,11 +31,11 @@ _LEAVE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event about to be written. `data` is its own JSON object, `received` what it came from; without a thread nobody leases it."""
+    """An event about to be written. `data` is its own JSON object, `received` what it came from."""
 
     type: str
     mailbox_id: str
-    thread: int | None
+    thread: int
     delivery: int | None
     at: Instant
     data: str
@@ -58,6 +58,14 @@ def append(conn: sqlite3.Connection, event: NewEvent) -> EventPublished:
     if not consumers:
         conn.execute(_LEAVE, given)
     return EventPublished(seq, event.mailbox_id, event.thread, event.type, consumers)
+
+
+def append_alone(
+    conn: sqlite3.Connection, kind: str, mailbox_id: str, at: Instant, data: str
+) -> LogGrew:
+    """Write an event of no thread, which nobody leases; what is told of it."""
+    row = (kind, mailbox_id, None, None, at, data, None)
+    return LogGrew(conn.execute(_INSERT, row).lastrowid or 0)
 
 
 def next_seq(conn: sqlite3.Connection) -> int:

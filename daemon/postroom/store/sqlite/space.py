@@ -63,6 +63,10 @@ class Space:
             )
             raise StorageFull(message)
 
+    def room(self) -> tuple[int, int]:
+        """How many bytes are free now, and how many have to stay so. Raises: StoreUnavailable."""
+        return self._look()
+
     def put_ballast(self) -> None:
         """Lay the ballast down, if it is not there and there is ample room."""
         free, kept = self._look()
