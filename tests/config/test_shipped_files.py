@@ -9,7 +9,7 @@ import pytest
 import trustme
 
 from postroom.config.loading import load
-from postroom.config.settings import ApiSettings, DaemonSettings, Settings
+from postroom.config.settings import ApiSettings, DaemonSettings, DigestSettings, Settings
 from postroom.core.listening import Listening, TokenRules
 from postroom.core.mailbox import LaneShares, Limits, Mailbox, Relay, RetryPolicy
 from postroom.core.retention import Retention
@@ -22,6 +22,7 @@ SECTIONS = {
     "daemon": f"[daemon]\n{NONSENSE} = 1",
     "api": f"[api]\n{NONSENSE} = 1",
     "retention": f"[retention]\n{NONSENSE} = 1",
+    "digest": f"[digest]\n{NONSENSE} = 1",
     "listener": f"[listener]\nhostname = 'mx.example.com'\n{NONSENSE} = 1",
     "tokens": f"[tokens]\n{NONSENSE} = 1",
     "relay": f"[relay.r]\nhost = 'h'\n{NONSENSE} = 1",
@@ -86,6 +87,7 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
     assert settings.daemon == DaemonSettings()
     assert settings.api == ApiSettings()
     assert settings.retention == Retention()
+    assert settings.digest == DigestSettings()
     assert settings.tokens == TokenRules()
     listener = settings.listener
     assert listener is not None

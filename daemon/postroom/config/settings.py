@@ -33,6 +33,13 @@ class ApiSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestSettings:
+    """`[digest]`: at which time of the day, from midnight UTC, owners get their digest."""
+
+    at: timedelta = timedelta(hours=7)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it; mailboxes and relays by their ids. The id of a mailbox's private relay is `m:` and the mailbox's id.
 
@@ -45,5 +52,6 @@ class Settings:
     relays: Mapping[str, Relay]
     mailboxes: Mapping[str, Mailbox]
     listener: Listening | None = None
+    digest: DigestSettings = field(default_factory=DigestSettings)
     tokens: TokenRules = field(default_factory=TokenRules)
     warnings: tuple[SettingProblem, ...] = ()

@@ -92,6 +92,7 @@ class Daemon:
             group.create_task(joined.keeper.run()),
             group.create_task(joined.doubts.run()),
             group.create_task(joined.alerts.run()),
+            group.create_task(joined.digests.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:

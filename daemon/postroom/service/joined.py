@@ -36,6 +36,7 @@ from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.alerting import AlertKeeper
 from postroom.service.alerttelling import AlertTeller
 from postroom.service.backups import DaemonBackups
+from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.doubting import DoubtKeeper
 from postroom.service.figures import SignalsView
 from postroom.service.files import Files
@@ -66,6 +67,7 @@ class Joined:
     backups: DaemonBackups
     trust: ClockTrust
     alerts: AlertKeeper
+    digests: DigestKeeper
 
 
 async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
@@ -161,6 +163,10 @@ async def join(
     )
     mail = OwnerMail(submitter, outbox.intake, worlds, tools.chronicle)
     alerts = await _alerts(tools, outbox, sampler, mail)
+    letters = Letters(mail, find_host_name)
+    digests = DigestKeeper(
+        outbox.digests, letters, settings.digest.at, clock, trust, tools.chronicle
+    )
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
     parts = Parts(
         submitter=submitter,
@@ -198,6 +204,7 @@ async def join(
         backups,
         trust,
         alerts,
+        digests,
     )
 
 

@@ -51,8 +51,12 @@ class OwnerMail:
     @property
     def owners(self) -> tuple[str, ...]:
         """Everybody who owns a mailbox, once."""
-        found = {world.mailbox.mailbox.owner for world in self._worlds.values()}
-        return tuple(sorted(one for one in found if one is not None))
+        return tuple(sorted(set(self.owned().values())))
+
+    def owned(self) -> dict[str, str]:
+        """Mailboxes that have an owner, and who that is."""
+        boxes = {id_: world.mailbox.mailbox.owner for id_, world in self._worlds.items()}
+        return {id_: owner for id_, owner in boxes.items() if owner is not None}
 
     def boxes_of(self, relay_id: str) -> Iterator[str]:
         """The mailboxes of a relay."""

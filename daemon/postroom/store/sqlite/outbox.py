@@ -9,6 +9,7 @@ from typing import Final
 
 from postroom.ports.alerting import Alerts
 from postroom.ports.desk import Admin, Reader
+from postroom.ports.digesting import Digests
 from postroom.ports.doubting import Doubts
 from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock, Entropy
@@ -19,6 +20,7 @@ from postroom.store.sqlite.admin import SqliteAdmin
 from postroom.store.sqlite.alerts import SqliteAlerts
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
+from postroom.store.sqlite.digests import SqliteDigests
 from postroom.store.sqlite.doubt_policy import SqliteDoubts
 from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
 from postroom.store.sqlite.leases import SqliteLeases
@@ -55,6 +57,7 @@ class Outbox:
     leases: Leases
     doubts: Doubts
     alerts: Alerts
+    digests: Digests
     inbox: Inbox
     conversations: Conversations
     opened: Opened
@@ -121,6 +124,7 @@ async def open_outbox(
                 leases=SqliteLeases(database, space, has_spool_file),
                 doubts=SqliteDoubts(database),
                 alerts=SqliteAlerts(database),
+                digests=SqliteDigests(database),
                 inbox=SqliteInbox(database, counters, space, has_spool_file),
                 conversations=SqliteConversations(database),
                 opened=found[0],

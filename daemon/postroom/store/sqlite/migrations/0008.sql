@@ -12,3 +12,9 @@ CREATE TABLE alert (
     seq        INTEGER NOT NULL,            -- of its alert.raised
     PRIMARY KEY (kind, scope, name, mailbox_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Up to when the daily digest of each mailbox has spoken.
+CREATE TABLE digest (
+    mailbox_id TEXT PRIMARY KEY,
+    until_at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
