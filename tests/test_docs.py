@@ -27,7 +27,7 @@ from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
-from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
+from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS, Named
 from postroom.selftest.chaos import DEATHS
 from postroom.selftest.ugly import TRIALS
 from postroom.store.sqlite.transition import event_of

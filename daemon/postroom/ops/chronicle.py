@@ -16,7 +16,7 @@ from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
 from postroom.ports.arriving import Arrival, Published
-from postroom.ports.changes import ThreadFreed, ThreadHeld
+from postroom.ports.changes import EventsDied, LeaseExpired, ThreadFreed, ThreadHeld
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -26,7 +26,6 @@ _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
 )
-_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
 class Chronicle:
@@ -203,6 +202,27 @@ class Chronicle:
         """A client of the listener was sent away, or its mail was refused."""
         self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
 
+    def lease_expired(self, expired: LeaseExpired) -> None:
+        """A consumer did not answer in time; what its lease showed waits again."""
+        self._say_seldom(
+            LogEvent.LEASE_EXPIRED,
+            expired.consumer,
+            consumer=expired.consumer,
+            mailbox_id=expired.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, expired.thread_number),
+            lease_id=encode_id(Kind.LEASE, expired.lease),
+        )
+
+    def events_died(self, died: EventsDied) -> None:
+        """A consumer failed so often at these events that it is shown them no more."""
+        self._say(
+            LogEvent.EVENTS_DIED,
+            consumer=died.consumer,
+            mailbox_id=died.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, died.thread_number),
+            event_ids=" ".join(encode_id(Kind.EVENT, seq) for seq in died.seqs),
+        )
+
     def thread_held(self, held: ThreadHeld) -> None:
         """Machines answer each other: what goes there is held."""
         self._say(
@@ -245,32 +265,6 @@ class Chronicle:
         unlogged = self._throttle.pass_one((event, kind))
         if unlogged is not None:
             self._book.write(event, values | {"unlogged": unlogged})
-
-
-class LibraryLog(logging.Handler):
-    """Leads what libraries log to the chronicle."""
-
-    def __init__(self, chronicle: Chronicle) -> None:
-        super().__init__(logging.WARNING)
-        self._chronicle = chronicle
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write it as a line; a record that can not be read is nothing to stop for."""
-        try:
-            self._chronicle.library_warned(record)
-        except (TypeError, ValueError):
-            self.handleError(record)
-
-
-def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
-    """From now on every library's warnings go to the chronicle, and nowhere else."""
-    handler = LibraryLog(chronicle)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    for name in _LOUD_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return handler
 
 
 def _told(error: BaseException) -> dict[str, Value]:

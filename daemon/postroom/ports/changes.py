@@ -143,6 +143,13 @@ class MailReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class MailDone:
+    """It is published to the last of its mailboxes."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadHeld:
     """A loop was found by this event; what is held for it (`scopes`), and how many deliveries waited there."""
 
@@ -182,6 +189,7 @@ Change = (
     | LeaseTimed
     | DoubtJudged
     | MailReceived
+    | MailDone
     | ThreadHeld
     | ThreadFreed
 )

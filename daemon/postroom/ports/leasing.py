@@ -186,6 +186,10 @@ class Leases(Protocol):
         """Every consumer."""
         ...
 
+    async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
+        """How many events wait for each consumer, and for nobody, and since when; cheap, however many there are."""
+        ...
+
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
     ) -> ConsumerRecord:

@@ -18,6 +18,7 @@ from postroom.ops.chronicle import Chronicle
 from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
+from postroom.ops.lastminute import LastMinute
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.ops.tokenkeys import KeyRing, open_keys
@@ -35,7 +36,7 @@ from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.backups import DaemonBackups
 from postroom.service.doubting import DoubtKeeper
-from postroom.service.figures import SignalsView
+from postroom.service.figures import Counts, SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
@@ -96,6 +97,8 @@ async def join(
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
     settled, signals = Settled(outbox.reader), Signals()
+    arrivals, minute = tools.arrivals, LastMinute(clock)
+    arrivals.waiting = await outbox.inbox.count_waiting()
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
@@ -138,11 +141,14 @@ async def join(
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
+    told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
+    for observer in told:
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
+    listener = None if inward is None else inward.listener
+    counts = Counts(depth, signals, arrivals, minute, listener)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -153,7 +159,7 @@ async def join(
         uploads=staging,
         backups=backups,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
-        signals=SignalsView(outbox, depth, signals, way, clock),
+        signals=SignalsView(outbox, counts, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
