@@ -31,9 +31,12 @@ from postroom.ports.accepting import LeaseLost
 from postroom.ports.errors import StoreError
 
 
+_Taken = tuple[leasing.Lease, ...] | leasing.TooManyConsumers
+
 LOST: Final = Refusal(
     Code.LEASE_LOST, "The lease is over, or the fence is another one. Nothing was done."
 )
+TOO_MANY: Final = Refusal(Code.CONSUMER_LIMIT, "A consumer of this name was not made.")
 _ABANDONED: Final = leasing.Release(0.0, "its caller hung up", is_failed=False)
 
 
@@ -46,6 +49,8 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
             detail = "There is no such mailbox."
             return invalid(f"/mailbox_ids/{number}", detail, Code.UNKNOWN_MAILBOX)
     leases = await _poll(call.parts, call.body, asked)
+    if isinstance(leases, leasing.TooManyConsumers):
+        return TOO_MANY
     log_id, _, _ = await call.parts.reader.event_span()
     is_draining = not leases and call.parts.stopping.is_set()
     return Answer(
@@ -100,12 +105,15 @@ class _Handover:
     leases: tuple[leasing.Lease, ...] = field(default=())
     is_gone: bool = False
 
-    async def take(self, wish: leasing.LeaseWish) -> tuple[leasing.Lease, ...]:
+    async def take(self, wish: leasing.LeaseWish) -> _Taken:
         """Those that are granted. Raises: StoreError."""
-        self.leases = await self.parts.leases.acquire(wish)
+        taken = await self.parts.leases.acquire(wish)
+        if isinstance(taken, leasing.TooManyConsumers):
+            return taken
+        self.leases = taken
         if self.is_gone:
             await self.give_back()
-        return self.leases
+        return taken
 
     async def give_back(self) -> None:
         """Let others have them at once, as far as the store lets us: else they expire."""
@@ -117,7 +125,7 @@ class _Handover:
                 self.parts.on_store_refused(error)
 
 
-async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> tuple[leasing.Lease, ...]:
+async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> _Taken:
     end = parts.clock.monotonic() + round(asked.wait_s * SECOND)
     with parts.bells.hear_consumer(asked.consumer) as bell:
         while not parts.stopping.is_set():
@@ -131,7 +139,7 @@ async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> tuple[l
     return ()
 
 
-async def _take(parts: Parts, wish: leasing.LeaseWish) -> tuple[leasing.Lease, ...]:
+async def _take(parts: Parts, wish: leasing.LeaseWish) -> _Taken:
     """What is granted; of a caller who hung up meanwhile it is given back, unless the same attempt may ask again."""
     handover = _Handover(parts)
     try:
@@ -163,7 +171,7 @@ ROUTES: Final = (
         acquire_leases,
         "Lease the threads that wait longest",
         {200: LeaseList},
-        (Code.UNKNOWN_MAILBOX,),
+        (Code.UNKNOWN_MAILBOX, Code.CONSUMER_LIMIT),
         body=Acquire,
     ),
     Route(
