@@ -456,11 +456,14 @@ class FakeSignals:
 
     def __init__(self) -> None:
         self.ready = Readiness(is_ready=True, detail="")
+        self.fault: Exception | None = None
 
     async def stats(self) -> Stats:
         return stats_at(NOW)
 
     async def metrics_text(self) -> str:
+        if self.fault is not None:
+            raise self.fault
         return "# TYPE postroom_queue_depth gauge\npostroom_queue_depth 2\n"
 
     async def readiness(self) -> Readiness:

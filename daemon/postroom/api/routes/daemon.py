@@ -11,7 +11,7 @@ from postroom.core.instant import format_instant
 
 
 # Prometheus' text format.
-_METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def health(call: Call[Asked, None]) -> Result:
@@ -36,7 +36,7 @@ async def stats(call: Call[Asked, None]) -> Result:
 
 async def metrics(call: Call[Asked, None]) -> Result:
     """The same and more for Prometheus."""
-    return Text((await call.parts.signals.metrics_text()).encode(), _METRICS)
+    return Text((await call.parts.signals.metrics_text()).encode(), METRICS_TYPE)
 
 
 async def clock(call: Call[Asked, None]) -> Result:
@@ -69,7 +69,7 @@ ROUTES: Final = (
         metrics,
         "Metrics for Prometheus",
         {200: None},
-        content_type=_METRICS,
+        content_type=METRICS_TYPE,
         is_bare=True,
     ),
     Route("GET", "/clock", clock, "What time it is for the daemon", {200: ClockView}),
