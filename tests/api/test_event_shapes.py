@@ -18,8 +18,8 @@ from postroom.core.inmail import AutomationKind, Person, Removed, RemovedWhy
 from postroom.core.refusal import Wanted
 from postroom.core.reply import SmtpReply
 from postroom.core.token import TokenKind
-from support.api_fakes import DOWN
 from support.arrivals import ALICE, PostOffice, block, in_mail, report_mail, stored, token_of
+from support.figures import DOWN
 from support.store_host import outbox_in
 from support.verifying import judged, signature, trusted
 

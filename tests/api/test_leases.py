@@ -311,6 +311,15 @@ async def test_a_store_that_is_away_leaves_nothing_prepared(api: Api) -> None:
 # -- consumers and dead events
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"), [("/leases", {"consumer": "one-more"}), ("/consumers", {"name": "one-more"})]
+)
+async def test_a_consumer_too_many_is_refused(path: str, asked: dict[str, str], api: Api) -> None:
+    api.leases.is_full = True
+    said = await api.post(path, asked)
+    assert (said.status, said.code) == (409, "consumer_limit")
+
+
 async def test_a_consumer_is_made_listed_and_deleted(api: Api) -> None:
     body = {"name": "crm.sync", "types": ["reply.received"], "start": "now"}
     made = await api.post("/consumers", body)

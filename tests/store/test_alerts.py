@@ -30,7 +30,9 @@ async def test_what_is_raised_is_an_event_and_stands_until_it_is_cleared(tmp_pat
         outbox.database.watch(told)
         raised = await outbox.alerts.move(Moves((DOWN, FAILING)), LATER)
         assert [one.alert for one in raised] == [DOWN, FAILING]
-        assert told.changes == [LogGrew(one.seq) for one in raised]
+        assert told.changes == [
+            LogGrew(one.seq, one.alert.key.mailbox_id or "", "alert.raised") for one in raised
+        ]
     async with outbox_in(tmp_path) as outbox:
         assert await outbox.alerts.find_raised() == raised
         assert await outbox.alerts.move(Moves((), raised[:1]), LATER) == ()

@@ -10,7 +10,7 @@ import pytest
 from postroom.core.eventtypes import EventType
 from postroom.core.instant import SECOND, Instant
 from postroom.core.retention import Retention
-from postroom.ports.leasing import WaitingEvents
+from postroom.ports.leasing import TooManyConsumers, WaitingEvents
 from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.retention import SqliteRetention
@@ -156,6 +156,19 @@ async def make_old(desk: LeaseDesk) -> None:
     desk.pass_s(40 * 24 * 3600)
     retention = SqliteRetention(desk.outbox.database, Retention(), unlink, lambda: True)
     await retention.run(desk.clock.now())
+
+
+async def test_there_are_at_most_a_hundred_consumers(desk: LeaseDesk) -> None:
+    leases, now = desk.outbox.leases, desk.clock.now()
+    for number in range(100):
+        await make(desk, f"agent-{number}")
+    await desk.event(await desk.thread())
+    assert await leases.make_consumer("more", None, now, from_now=True) == TooManyConsumers()
+    assert await desk.lease("more") == TooManyConsumers()
+    assert await desk.one("agent-7")
+    assert await desk.count("consumer") == 100
+    await leases.drop_consumer("agent-7", now)
+    assert await desk.one("more")
 
 
 # -- cost --------------------------------------------------------------------------------------------------------------

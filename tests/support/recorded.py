@@ -114,7 +114,7 @@ class Day:
             for name, waiting in self._waiting.items()
         )
 
-    def room(self) -> tuple[int, int]:
+    def look(self) -> tuple[int, int]:
         return int(self.free(self.minute)), 1 << 30
 
     def is_doubted(self) -> bool:

@@ -26,6 +26,7 @@ from postroom.config.listener import (
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
+from postroom.config.scraping import read_metrics
 from postroom.config.settings import ApiSettings, DaemonSettings, DigestSettings, Settings
 from postroom.config.table import Span, Table
 from postroom.core.mailbox import Mailbox, Relay
@@ -34,7 +35,10 @@ from postroom.core.words import shown
 from postroom.ports.errors import ConfigError, SettingProblem
 
 
-_MAIN_SECTIONS: Final = ("daemon", "api", "retention", "digest", "listener", "tokens")
+_MAIN_SECTIONS: Final = (
+    *("daemon", "api", "retention", "digest"),
+    *("listener", "tokens", "metrics"),
+)
 _LATER_SECTIONS: Final = {"access": "It comes with a later version: leave it out."}
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
@@ -66,6 +70,8 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     listener = read_listener(listener_table) if main.has("listener") else None
     senders = _Senders(environ, listener.domains if listener else None)
     tokens = read_tokens(main.table("tokens"), senders.find_secret)
+    metrics_table = main.table("metrics")
+    metrics = read_metrics(metrics_table, senders.find_secret) if main.has("metrics") else None
     for table in (main, *others):
         senders.add_relays(table)
     for table in (main, *others):
@@ -88,6 +94,7 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
         listener=listener,
         digest=digest,
         tokens=tokens,
+        metrics=metrics,
         warnings=tuple(senders.warnings),
     )
 

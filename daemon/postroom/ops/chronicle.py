@@ -12,13 +12,13 @@ from typing import Final
 
 from postroom.core.alert import Raised
 from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import format_instant
+from postroom.ops.alertlog import fields_of
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
 from postroom.ports.arriving import Arrival, Published
-from postroom.ports.changes import ThreadFreed, ThreadHeld
+from postroom.ports.changes import EventsDied, LeaseExpired, ThreadFreed, ThreadHeld
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -144,11 +144,11 @@ class Chronicle:
 
     def alert_raised(self, one: Raised) -> None:
         """Something is the matter, and has been for a while."""
-        self._say(LogEvent.ALERT_RAISED, **_alert(one))
+        self._say(LogEvent.ALERT_RAISED, **fields_of(one))
 
     def alert_cleared(self, one: Raised) -> None:
         """It is over."""
-        self._say(LogEvent.ALERT_CLEARED, **_alert(one))
+        self._say(LogEvent.ALERT_CLEARED, **fields_of(one))
 
     def owner_untold(self, key: str, detail: str) -> None:
         """A mail of the daemon's own to an owner was taken by no mailbox; `key` names it."""
@@ -217,6 +217,27 @@ class Chronicle:
         """A client of the listener was sent away, or its mail was refused."""
         self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
 
+    def lease_expired(self, expired: LeaseExpired) -> None:
+        """A consumer did not answer in time; what its lease showed waits again."""
+        self._say_seldom(
+            LogEvent.LEASE_EXPIRED,
+            expired.consumer,
+            consumer=expired.consumer,
+            mailbox_id=expired.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, expired.thread_number),
+            lease_id=encode_id(Kind.LEASE, expired.lease),
+        )
+
+    def events_died(self, died: EventsDied) -> None:
+        """A consumer failed so often at these events that it is shown them no more."""
+        self._say(
+            LogEvent.EVENTS_DIED,
+            consumer=died.consumer,
+            mailbox_id=died.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, died.thread_number),
+            event_ids=" ".join(encode_id(Kind.EVENT, seq) for seq in died.seqs),
+        )
+
     def thread_held(self, held: ThreadHeld) -> None:
         """Machines answer each other: what goes there is held."""
         self._say(
@@ -259,21 +280,6 @@ class Chronicle:
         unlogged = self._throttle.pass_one((event, kind))
         if unlogged is not None:
             self._book.write(event, values | {"unlogged": unlogged})
-
-
-def _alert(one: Raised) -> dict[str, Value]:
-    alert, key = one.alert, one.alert.key
-    return {
-        "kind": key.kind,
-        "scope": key.scope,
-        "name": key.name or None,
-        "mailbox_id": key.mailbox_id,
-        "figure": round(alert.figure, 3),
-        "threshold": round(alert.threshold, 3),
-        "cause": alert.cause,
-        "since_at": format_instant(alert.since),
-        "event_id": encode_id(Kind.EVENT, one.seq),
-    }
 
 
 def _told(error: BaseException) -> dict[str, Value]:

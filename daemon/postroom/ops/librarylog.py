@@ -1,4 +1,4 @@
-"""What libraries log goes to the chronicle, from warnings on, and nowhere else."""
+"""What libraries log goes into the daemon's own log, and nowhere else."""
 
 import logging
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from postroom.ops.chronicle import Chronicle
 
 
-_LOUD: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
+_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
 class LibraryLog(logging.Handler):
@@ -30,6 +30,6 @@ def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    for name in _LOUD:
+    for name in _LOUD_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
     return handler

@@ -99,6 +99,8 @@ class LogEvent(StrEnum):
     MAIL_DOUBLED = "mail.doubled"
     MAIL_SET_ASIDE = "mail.set_aside"
     CLIENT_REFUSED = "client.refused"
+    LEASE_EXPIRED = "lease.expired"
+    EVENTS_DIED = "events.died"
     THREAD_HELD = "thread.held"
     THREAD_FREED = "thread.freed"
     ALERT_RAISED = "alert.raised"
@@ -236,6 +238,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
     LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
     LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
+    LogEvent.LEASE_EXPIRED: ("consumer", "mailbox_id", "thread_id", "lease_id", "unlogged"),
+    LogEvent.EVENTS_DIED: ("consumer", "mailbox_id", "thread_id", "event_ids"),
     LogEvent.THREAD_HELD: (
         "mailbox_id",
         "thread_id",
@@ -276,6 +280,8 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.STORE_WARNED: LogLevel.WARNING,
     LogEvent.STORE_RESTORED: LogLevel.WARNING,
     LogEvent.BACKUP_BROKEN: LogLevel.WARNING,
+    LogEvent.LEASE_EXPIRED: LogLevel.WARNING,
+    LogEvent.EVENTS_DIED: LogLevel.ERROR,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.clusters import Clusters
 from postroom.core.delivery import UNSETTLED, DeliveryState
@@ -53,6 +54,7 @@ class Signals:
     deferrals: Counter[tuple[str, str]] = field(default_factory=Counter)
     doubts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     jobs: Counter[str] = field(default_factory=Counter)
+    waits: Counter[tuple[str, str]] = field(default_factory=Counter)
     start_wait: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     settle_time: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     attempt_time: defaultdict[str, Histogram] = field(default_factory=_by_mailbox)
@@ -73,6 +75,10 @@ class Signals:
     def accepted(self, mailbox_id: str) -> None:
         """A job is ours."""
         self.jobs[mailbox_id] += 1
+
+    def waited(self, mailbox_id: str, wait: Wait) -> None:
+        """A gate holds back what this mailbox could send next."""
+        self.waits[mailbox_id, wait.gate.name] += 1
 
     def started(self, row: WaitingRow, at: Instant) -> None:
         """An attempt begins; the wait counts from when it was due."""

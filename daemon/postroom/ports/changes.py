@@ -93,6 +93,8 @@ class LogGrew:
     """The log has grown by an event of no thread, which waits for nobody: streams look again."""
 
     seq: int
+    mailbox_id: str
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,13 @@ class MailReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class MailDone:
+    """It is published to the last of its mailboxes."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadHeld:
     """A loop was found by this event; what is held for it (`scopes`), and how many deliveries waited there."""
 
@@ -190,6 +199,7 @@ Change = (
     | LeaseTimed
     | DoubtJudged
     | MailReceived
+    | MailDone
     | ThreadHeld
     | ThreadFreed
 )

@@ -55,6 +55,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class TooManyConsumers:
+    """There are as many consumers as there may be, and this is none of them. Nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """How a lease is given back: not to be given out for `delay_s`, and whether that counts as a failure."""
 
@@ -149,7 +154,7 @@ class Leases(Protocol):
     Methods raise StoreUnavailable, StorageFull or StoreBroken: then nothing was done.
     """
 
-    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
         """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         ...
 
@@ -187,12 +192,12 @@ class Leases(Protocol):
         ...
 
     async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
-        """How many events wait for whom, and since when the oldest that nobody holds."""
+        """How many events wait for each consumer, and for nobody, and since when; cheap, however many there are."""
         ...
 
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
-    ) -> ConsumerRecord:
+    ) -> ConsumerRecord | TooManyConsumers:
         """Make it, or widen its types."""
         ...
 

@@ -18,6 +18,7 @@ from postroom.ops.chronicle import Chronicle
 from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.host import find_host_name
+from postroom.ops.lastminute import LastMinute
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.ops.tokenkeys import KeyRing, open_keys
@@ -38,7 +39,7 @@ from postroom.service.alerttelling import AlertTeller
 from postroom.service.backups import DaemonBackups
 from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.doubting import DoubtKeeper
-from postroom.service.figures import SignalsView
+from postroom.service.figures import Counts, SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
@@ -103,6 +104,8 @@ async def join(
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
     settled, signals = Settled(outbox.reader), Signals()
+    arrivals, minute = tools.arrivals, LastMinute(clock)
+    arrivals.waiting = await outbox.inbox.count_waiting()
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
@@ -145,29 +148,34 @@ async def join(
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
+    told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
+    for observer in told:
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
-    sampler = Sampler(
-        SampleParts(
-            reader=outbox.reader,
-            leases=outbox.leases,
-            depth=depth,
-            signals=signals,
-            worlds=worlds,
-            space=outbox.space,
-            trust=trust,
-            clock=clock,
-        )
+    sampled = SampleParts(
+        reader=outbox.reader,
+        leases=outbox.leases,
+        depth=depth,
+        signals=signals,
+        worlds=worlds,
+        space=outbox.space,
+        trust=trust,
+        clock=clock,
     )
     mail = OwnerMail(submitter, outbox.intake, worlds, tools.chronicle)
-    alerts = await _alerts(tools, outbox, sampler, mail)
-    letters = Letters(mail, find_host_name)
+    alerts = await _alerts(tools, outbox, Sampler(sampled), mail)
     digests = DigestKeeper(
-        outbox.digests, letters, settings.digest.at, clock, trust, tools.chronicle
+        outbox.digests,
+        Letters(mail, find_host_name),
+        settings.digest.at,
+        clock,
+        trust,
+        tools.chronicle,
     )
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
+    listener = None if inward is None else inward.listener
+    counts = Counts(depth, signals, arrivals, minute, listener, alerts.raised)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -178,7 +186,7 @@ async def join(
         uploads=staging,
         backups=backups,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
-        signals=SignalsView(outbox, depth, signals, way, clock, alerts.raised),
+        signals=SignalsView(outbox, counts, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,

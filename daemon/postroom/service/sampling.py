@@ -61,7 +61,7 @@ class Sampler:
         now = Moment(parts.clock.now(), parts.clock.monotonic())
         oldest = await parts.reader.oldest_due(now.at)
         consumers = await parts.leases.find_waiting(now.at)
-        free, kept = parts.space.room()
+        free, kept = parts.space.look()
         signals = parts.signals
         return Sample(
             now=now,

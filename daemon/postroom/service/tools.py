@@ -8,6 +8,7 @@ from pathlib import Path
 
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.supervisor import Supervisor
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.host import Clock, Entropy
@@ -26,7 +27,8 @@ class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
     `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
-    `open_outbox` opens the store, `timeouts` are for relays.
+    `open_outbox` opens the store, `timeouts` are for relays, `arrivals` counts
+    what comes in.
     """
 
     clock: Clock
@@ -39,3 +41,4 @@ class Tools:
     accepts_lost_keys: bool = False
     open_outbox: OpenOutbox = open_outbox
     timeouts: Timeouts = field(default_factory=Timeouts)
+    arrivals: InwardSignals = field(default_factory=InwardSignals)

@@ -1,23 +1,18 @@
 """Consumers: named readers of events."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from postroom.api.problems import NOT_FOUND, Code, Refusal, invalid
+from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render_leases import render_consumer
 from postroom.api.requests import Asked
 from postroom.api.requests_leases import MakeConsumer, RetryEvent
+from postroom.api.routes.leases import TOO_MANY, find_unleased
 from postroom.api.routing import Answer, Call, Nothing, Result, Route
 from postroom.api.shapes_leases import Consumer, ConsumerList, RevivedEvent
-from postroom.core.eventtypes import UNLEASED, EventType
 from postroom.core.ids import Kind, decode_id
-
-
-_NO_THREAD: Final = (
-    "An alert has no thread, so nobody leases it: read it from GET /v1/events or its stream."
-)
+from postroom.ports.leasing import TooManyConsumers
 
 
 async def list_consumers(call: Call[Asked, None]) -> Result:
@@ -36,15 +31,9 @@ async def make_consumer(call: Call[Asked, MakeConsumer]) -> Result:
     made = await parts.leases.make_consumer(
         asked.name, types, parts.clock.now(), from_now=asked.start == "now"
     )
+    if isinstance(made, TooManyConsumers):
+        return TOO_MANY
     return Answer(render_consumer(made))
-
-
-def find_unleased(types: Sequence[EventType] | UnsetType) -> Refusal | None:
-    """Why these types can not be a consumer's, if one of them is never leased."""
-    for number, one in enumerate(() if isinstance(types, UnsetType) else types):
-        if one in UNLEASED:
-            return invalid(f"/types/{number}", _NO_THREAD)
-    return None
 
 
 async def delete_consumer(call: Call[Asked, None]) -> Result:
@@ -76,6 +65,7 @@ ROUTES: Final = (
         make_consumer,
         "Make a consumer, or widen its types",
         {200: Consumer},
+        (Code.CONSUMER_LIMIT,),
         body=MakeConsumer,
         needs_body=True,
     ),

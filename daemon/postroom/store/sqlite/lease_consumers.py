@@ -12,12 +12,17 @@ from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.instant import Instant
 from postroom.core.record import Page
 from postroom.ports.changes import ThreadWaits
-from postroom.ports.leasing import ConsumerRecord, DeadEvent, DeadFor
+from postroom.ports.leasing import ConsumerRecord, DeadEvent, DeadFor, TooManyConsumers
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import END
 from postroom.store.sqlite.unit import UnitResult
 
 
+MAX_CONSUMERS: Final = (
+    100  # each costs a row of `pending` for every event, and labels of the metrics
+)
+
+_HOW_MANY: Final = "SELECT count(*) FROM consumer"
 _HAS: Final = "SELECT 1 FROM consumer WHERE name = ?"
 _MAKE: Final = "INSERT INTO consumer (name, created_at) VALUES (?, ?)"
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'"
@@ -71,11 +76,13 @@ def ensure(
     at: Instant,
     *,
     from_now: bool = False,
-) -> None:
-    """Make the consumer if it is not there, else widen its types by those it asks for."""
+) -> bool:
+    """Make the consumer if it is not there, else widen its types by those it asks for; False = there are too many."""
     is_new = conn.execute(_HAS, (name,)).fetchone() is None
+    if is_new and conn.execute(_HOW_MANY).fetchone()[0] >= MAX_CONSUMERS:
+        return False
     if not is_new and types is None:
-        return
+        return True
     (newest,) = conn.execute(_NEWEST).fetchone()
     from_seq = newest if from_now or not is_new else 0
     wanted = sorted(DEFAULT_TYPES) if types is None else types
@@ -89,6 +96,7 @@ def ensure(
         conn.executemany(_TAKE_OVER, [(one,) for one in wanted])
     if is_new and not from_now:
         conn.execute(_BACKLOG, (name,))
+    return True
 
 
 def find_consumers(conn: sqlite3.Connection, name: str | None = None) -> tuple[ConsumerRecord, ...]:
@@ -115,9 +123,10 @@ class Making:
     at: Instant
     from_now: bool
 
-    def __call__(self, conn: sqlite3.Connection) -> UnitResult[ConsumerRecord]:
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[ConsumerRecord | TooManyConsumers]:
         """The consumer as it stands then."""
-        ensure(conn, self.name, self.types, self.at, from_now=self.from_now)
+        if not ensure(conn, self.name, self.types, self.at, from_now=self.from_now):
+            return UnitResult(TooManyConsumers())
         return UnitResult(find_consumers(conn, self.name)[0])
 
 

@@ -19,6 +19,7 @@ from postroom.ports.leasing import (
     LeaseWish,
     Release,
     Released,
+    TooManyConsumers,
     WaitingEvents,
 )
 from postroom.store.sqlite.database import Database
@@ -51,7 +52,7 @@ class SqliteLeases:
         self._space = space
         self._has_spool_file = has_spool_file
 
-    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
         """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         weight = _ROWS_OF_LEASE * wish.max_threads
         return await self._database.write(Acquiring(wish), lane=WriteLane.REST, weight=weight)
@@ -102,7 +103,7 @@ class SqliteLeases:
 
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
-    ) -> ConsumerRecord:
+    ) -> ConsumerRecord | TooManyConsumers:
         """Make it, or widen its types."""
         unit = Making(name, types, at, from_now)
         return await self._database.write(unit, lane=WriteLane.REST)

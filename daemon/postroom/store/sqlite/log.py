@@ -65,7 +65,8 @@ def append_alone(
 ) -> LogGrew:
     """Write an event of no thread, which nobody leases; what is told of it."""
     row = (kind, mailbox_id, None, None, at, data, None)
-    return LogGrew(conn.execute(_INSERT, row).lastrowid or 0)
+    seq = conn.execute(_INSERT, row).lastrowid or 0
+    return LogGrew(seq, mailbox_id, kind)
 
 
 def next_seq(conn: sqlite3.Connection) -> int:

@@ -54,7 +54,7 @@ class Space:
         now = self._clock.monotonic()
         if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY:
             # Threads of the spool look too: what is seen is there before it is called fresh.
-            self._free, self._kept = self._look()
+            self._free, self._kept = self.look()
             self._looked_at = now
         if self._free < self._kept:
             message = (
@@ -63,13 +63,21 @@ class Space:
             )
             raise StorageFull(message)
 
-    def room(self) -> tuple[int, int]:
-        """How many bytes are free now, and how many have to stay so. Raises: StoreUnavailable."""
-        return self._look()
+    def look(self) -> tuple[int, int]:
+        """How many bytes are free, and how many are kept for what was accepted before.
+
+        Raises: StoreUnavailable.
+        """
+        try:
+            size = self._disk_size(self._state_dir)
+            return self._disk_free(self._state_dir), kept_free(self._min_free_bytes, size)
+        except OSError as error:
+            message = f"{self._state_dir} can not be looked at: {error.strerror}"
+            raise StoreUnavailable(message) from error
 
     def put_ballast(self) -> None:
         """Lay the ballast down, if it is not there and there is ample room."""
-        free, kept = self._look()
+        free, kept = self.look()
         if self._ballast.exists() or free < kept + 2 * BALLAST_BYTES:
             return
         with suppress(OSError):
@@ -86,15 +94,6 @@ class Space:
         self._looked_at = None
         with suppress(OSError):
             self._ballast.unlink()
-
-    def _look(self) -> tuple[int, int]:
-        """What is free, and what is to stay so. Raises: StoreUnavailable."""
-        try:
-            size = self._disk_size(self._state_dir)
-            return self._disk_free(self._state_dir), kept_free(self._min_free_bytes, size)
-        except OSError as error:
-            message = f"{self._state_dir} can not be looked at: {error.strerror}"
-            raise StoreUnavailable(message) from error
 
 
 def kept_free(min_free_bytes: int, size_bytes: int) -> int:
