@@ -89,7 +89,10 @@ def noisy_day() -> Day:
         doubts=lambda minute: 2 if 16 * HOUR <= minute < 16 * HOUR + 20 else 0,
     )
     sales = Traffic(
-        lambda minute: chance("seldom", minute) > 0.97, fails=lambda _: 0.3, box="sales"
+        lambda minute: chance("seldom", minute) > 0.97,
+        fails=lambda _: 0.3,
+        box="sales",
+        relay="other",
     )
     agent = Agent(lambda minute: 2 * chance("event", minute), lambda minute: minute % 40 == 0)
     return Day((support, sales), (agent,))

@@ -27,7 +27,8 @@ class Posted:
         assert isinstance(value, dict)
         if value["mailbox_id"] in self.refuses:
             return Refused(RefusalKind.TOO_MUCH, RefusalCode.MAILBOX_QUEUE_FULL, "It is full.")
-        if value["idempotency_key"] not in [one["idempotency_key"] for one in self.jobs]:
+        names = ("mailbox_id", "idempotency_key")
+        if all(any(one[name] != value[name] for name in names) for one in self.jobs):
             self.jobs.append(value)
         return Repeated(1, is_expired=False, duplicates_dropped=0)
 

@@ -7,11 +7,8 @@ from postroom.api.requests import EventId, Moment
 from postroom.core.alert import AlertKind, AlertScope, Cause
 
 
-class EventAlert(Answered, frozen=True):
-    """What is the matter (docs/operating.md, alerts). `name` is an id, a domain, a trace id, a priority; '' = the daemon.
-
-    `raised_at` and `raised_by`, the id of its `alert.raised`, stand in `alert.cleared`.
-    """
+class AlertMatter(Answered, frozen=True):
+    """What is the matter (docs/operating.md, alerts). `name` is an id, a domain, a trace id, a priority; '' = the daemon."""
 
     kind: AlertKind
     scope: AlertScope
@@ -23,23 +20,18 @@ class EventAlert(Answered, frozen=True):
     means: str
     likely: str
     to_do: str
+
+
+class EventAlert(AlertMatter, frozen=True):
+    """The same in an event; `raised_at` and `raised_by`, the id of its `alert.raised`, stand in `alert.cleared`."""
+
     raised_at: Moment | UnsetType = UNSET
     raised_by: EventId | UnsetType = UNSET
 
 
-class StandingAlert(Answered, frozen=True):
+class StandingAlert(AlertMatter, frozen=True):
     """An alert that is raised now; `mailbox_id` null = it concerns several mailboxes, or all."""
 
-    kind: AlertKind
-    scope: AlertScope
-    name: str
     mailbox_id: str | None
-    since_at: Moment
     raised_at: Moment
-    figure: float
-    threshold: float
-    cause: Cause
-    means: str
-    likely: str
-    to_do: str
     event_id: EventId
