@@ -186,3 +186,9 @@ def test_an_address_that_is_taken_is_told() -> None:
 def test_an_address_that_nobody_can_listen_on_is_told() -> None:
     with pytest.raises(ConfigError, match=r"\[metrics\]"):
         bind_loopback("192.0.2.1", 9464)
+
+
+async def test_one_after_another_they_are_never_too_many() -> None:
+    async with scraping() as scrapes:
+        for _ in range(2 * MOST_AT_ONCE):
+            assert (await scrapes.ask("GET /healthz")).startswith("HTTP/1.1 200")

@@ -334,12 +334,54 @@ STATS = {
     "depth": {"pending": 2, "retry_scheduled": 1},
     "oldest_due_age_s": 12.345,
     "outcomes": {"sent": 10, "recipient.unknown": 1},
+    "loop_lag_max_s": 0.0041,
+    "last_minute": {"accepted": 9, "sent": 7, "failed": 0, "deferred": 2},
+    "breakers": [
+        {
+            "scope": "relay",
+            "id": "main",
+            "state": "open",
+            "reason": "relay.unreachable",
+            "probe_at": AT,
+        }
+    ],
+    "pace": [{"scope": "mailbox", "id": "support", "per": "minute", "used": 7, "allowed": 60}],
+    "connections": {"main": 2},
+    "consumers": {f"agents{EVIL}": {"events": 5, "leased": 1, "oldest_age_s": 90.0}},
+    "unclaimed": {"events": 4, "leased": 0, "oldest_age_s": 10.0},
+    "lease_expiries": 3,
+    "events_dead": 0,
+    "inbound": {
+        "received": 20,
+        "refused": 6,
+        "set_aside": 0,
+        "waiting": 2,
+        "oldest_age_s": 7.0,
+        "sessions": 1,
+    },
+    "store": {
+        "commits": 5,
+        "commit_s": 0.5,
+        "waiting": 1,
+        "wal_bytes": 4_096,
+        "disk_free_bytes": 50 << 30,
+        "disk_kept_bytes": 2 << 30,
+    },
     "mailboxes": {
         "support": {
             "depth": {"high": {"pending": 2}, "bulk": {"retry_scheduled": 1}},
             "oldest_due_age_s": {"high": 12.345},
             "outcomes": {"sent": 10},
-        }
+            "last_minute": {"accepted": 9, "sent": 7, "failed": 0, "deferred": 2},
+            "paused_by": None,
+        },
+        "news": {
+            "depth": {"bulk": {"pending": 9, "held": 1}},
+            "oldest_due_age_s": {},
+            "outcomes": {},
+            "last_minute": {"accepted": 0, "sent": 0, "failed": 0, "deferred": 0},
+            "paused_by": "uid:0",
+        },
     },
     "alerts": [{**ALERT, "mailbox_id": "support", "raised_at": AT, "event_id": "evt_9"}],
 }

@@ -8,7 +8,7 @@ beyond 16 at once they are hung up on, whoever they are.
 import asyncio
 import hmac
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
@@ -27,6 +27,7 @@ LONGEST_S: Final = 10.0
 
 _NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _SHUTDOWN_S: Final = 1.0
+_SERVER: Final = {"Server": "postroom"}  # names nothing of the libraries behind it
 _PLAIN: Final = "text/plain; charset=utf-8"
 
 
@@ -100,23 +101,22 @@ class _Connection(Handler):
 
     def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(server, loop=loop, **server.settings)
-        self._server = server
+        self._house = server
         self._end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let it in for a while, unless there are too many."""
         super().connection_made(transport)
-        open_ = self._server.open
-        open_.add(self)
-        abort = self._abort
-        if len(open_) > MOST_AT_ONCE:
-            abort()
-        else:
-            self._end = asyncio.get_running_loop().call_later(self._server.longest_s, abort)
+        self._house.open.add(self)
+        if len(self._house.open) > MOST_AT_ONCE:
+            self._abort()
+            return
+        loop = asyncio.get_running_loop()
+        self._end = loop.call_later(self._house.longest_s, self._abort)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Make room."""
-        self._server.open.discard(self)
+        self._house.open.discard(self)
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)
@@ -129,7 +129,11 @@ class _Connection(Handler):
 class _Server(web.Server):
     """Makes our connections, and knows which are open."""
 
-    def __init__(self, answer: Any, longest_s: float) -> None:
+    def __init__(
+        self,
+        answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        longest_s: float,
+    ) -> None:
         super().__init__(answer, handler_cancellation=True)
         self.longest_s = longest_s
         self.open: set[_Connection] = set()
@@ -148,9 +152,6 @@ def _is_loopback_name(host: str) -> bool:
     if not colon or not port.isdecimal():
         name = host
     return name.lower() in _NAMES
-
-
-_SERVER: Final = {"Server": "postroom"}
 
 
 def _plain(status: int, words: str, **headers: str) -> web.Response:

@@ -1,19 +1,9 @@
-"""Alerts as people read them: what stands, in a table, with what to do."""
+"""Alerts as people read them: what stands, in a table, and what to do about it."""
 
 from typing import Final
 
-from postroom.cli.paper import Column, Json, column, data, plain, table
+from postroom.cli.paper import Column, Json, column, data, plain
 from postroom.cli.wording import short
-
-
-def alerts_table(found: list[Json]) -> None:
-    """Print what stands, and under it what to do about each kind."""
-    if not found:
-        return
-    data("")
-    table(found, _ALERTS)
-    for kind, to_do in {plain(one["kind"]): plain(one["to_do"]) for one in found}.items():
-        data(f"{kind}: {to_do}")
 
 
 def about(alert: Json) -> str:
@@ -23,7 +13,15 @@ def about(alert: Json) -> str:
     return f"{plain(alert.get('scope'))} {name}{of}".replace("  ", " ").strip()
 
 
-_ALERTS: Final = (
+def tell_to_do(found: list[Json]) -> None:
+    """Print what to do about each kind that stands."""
+    if found:
+        data("")
+    for kind, to_do in {plain(one["kind"]): plain(one["to_do"]) for one in found}.items():
+        data(f"{kind}: {to_do}")
+
+
+ALERTS: Final = (
     column("ALERT", "kind"),
     Column("ABOUT", about),
     Column("SINCE", lambda row: short(row.get("since_at"))),

@@ -85,7 +85,7 @@ class Daemon:
     ) -> None:
         tools = self._tools
         server = ApiServer(joined.api)
-        scrapes = await self._open_scrapes(joined)
+        scrapes: ScrapeServer | None = None
         own = self._bind()
         helpers = [
             group.create_task(self._fail_with(outbox)),
@@ -101,6 +101,7 @@ class Daemon:
         if joined.inward is not None:
             helpers.append(group.create_task(joined.inward.intake.run()))
         try:
+            scrapes = await self._open_scrapes(joined)
             if joined.inward is not None:
                 await joined.inward.start()
             await server.start(tools.sockets or (own.socket,) if own else tools.sockets)
