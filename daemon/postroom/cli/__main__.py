@@ -23,6 +23,7 @@ from postroom.cli import (
     selftest,
     send,
     serve,
+    top,
     watch,
 )
 from postroom.cli.desk import SOCKET_OPTIONS
@@ -51,6 +52,7 @@ _VERBS: Final = (
     admin.mailboxes,
     admin.suppressions,
     watch.stats,
+    top.top,
     serve.config_group,
     backup.backup,
     restore.restore,

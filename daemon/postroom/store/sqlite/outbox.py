@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from postroom.ports.alerting import Alerts
 from postroom.ports.desk import Admin, Reader
+from postroom.ports.digesting import Digests
 from postroom.ports.doubting import Doubts
 from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock, Entropy
@@ -15,8 +17,10 @@ from postroom.ports.inbox import Conversations, Inbox
 from postroom.ports.leasing import Leases
 from postroom.ports.outbox import Intake, LoopStore
 from postroom.store.sqlite.admin import SqliteAdmin
+from postroom.store.sqlite.alerts import SqliteAlerts
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
+from postroom.store.sqlite.digests import SqliteDigests
 from postroom.store.sqlite.doubt_policy import SqliteDoubts
 from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
 from postroom.store.sqlite.leases import SqliteLeases
@@ -59,6 +63,8 @@ class Outbox:
     admin: Admin
     leases: Leases
     doubts: Doubts
+    alerts: Alerts
+    digests: Digests
     inbox: Inbox
     conversations: Conversations
     opened: Opened
@@ -124,6 +130,8 @@ async def open_outbox(
                 admin=SqliteAdmin(database, has_spool_file),
                 leases=SqliteLeases(database, space, has_spool_file),
                 doubts=SqliteDoubts(database),
+                alerts=SqliteAlerts(database),
+                digests=SqliteDigests(database),
                 inbox=SqliteInbox(database, counters, space, has_spool_file),
                 conversations=SqliteConversations(database),
                 opened=found[0],

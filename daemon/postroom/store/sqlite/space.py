@@ -72,6 +72,14 @@ class Space:
             )
             raise StorageFull(message)
 
+    def look(self) -> tuple[int, int]:
+        """How many bytes are free, and how many are kept for what was accepted before.
+
+        Raises: StoreUnavailable.
+        """
+        free, kept, _ = self._look()
+        return free, kept
+
     def put_ballast(self) -> None:
         """Lay the ballast down, if it is not there and there is ample room."""
         free, kept, _ = self._look()
