@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ops.chronicle import Chronicle, lead_library_logs
+from postroom.ops.chronicle import Chronicle
+from postroom.ops.librarylog import lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle

@@ -100,9 +100,9 @@ def test_the_state_folder_of_the_unit_is_the_default() -> None:
     assert DaemonSettings().state_dir == Path("/var/lib") / name
 
 
-@pytest.mark.parametrize("key", ["RuntimeDirectory", "PrivateUsers", "ExecReload", "DynamicUser"])
+@pytest.mark.parametrize("key", ["RuntimeDirectory", "PrivateUsers", "DynamicUser"])
 def test_what_would_harm_is_not_in_the_unit(key: str) -> None:
-    """The socket would go, callers would look like nobody, nothing reloads, groups would not hold."""
+    """The socket would go, callers would look like nobody, groups would not hold."""
     assert key not in Unit("postroom.service")["Service"]
 
 

@@ -58,6 +58,17 @@ class AddressBook:
         keys: Sequence[Key],
         lost_key_ids: frozenset[int] = frozenset(),
     ) -> None:
+        self.switch(mailboxes, domains, postmaster, keys, lost_key_ids)
+
+    def switch(
+        self,
+        mailboxes: Mapping[str, Mailbox],
+        domains: Sequence[str],
+        postmaster: str | None,
+        keys: Sequence[Key],
+        lost_key_ids: frozenset[int] = frozenset(),
+    ) -> None:
+        """Know these from now on, and no others."""
         self._by_address = {box.address.lower(): box.id for box in mailboxes.values()}
         self._templates = tuple(
             template for box in mailboxes.values() for template in _templates_of(box)

@@ -13,7 +13,7 @@ from typing import Final
 from postroom.core.ids import Kind, encode_id
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
-from postroom.ops.logwords import LogEvent
+from postroom.ops.logwords import LogEvent, LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
 from postroom.ports.arriving import Arrival, Published
 from postroom.ports.changes import ThreadFreed, ThreadHeld
@@ -21,12 +21,12 @@ from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, State
 from postroom.ports.looping import Recovered
 
 
-_NO_RELOAD: Final = "Settings are read at start: restart for new ones. SIGTERM stops."
+_SIGNALS: Final = "SIGHUP reads the settings again, SIGTERM stops."
+_MOST_NAMED: Final = 40  # settings in a line
 _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
 )
-_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
 class Chronicle:
@@ -45,6 +45,26 @@ class Chronicle:
             state_dir=str(state_dir),
             mailboxes=mailboxes,
         )
+
+    def log_as(self, level: LogLevel, form: LogFormat) -> None:
+        """Write this much from now on, in this form; decisions stand in the same book."""
+        self._book.switch(level, form)
+
+    def config_reloaded(
+        self, by: str, changed: Sequence[str], needs_restart: Sequence[str], took: timedelta
+    ) -> None:
+        """Other settings are in force: which, and which will be after a restart."""
+        self._say(
+            LogEvent.CONFIG_RELOADED,
+            by=by,
+            changed=_listed(changed),
+            needs_restart=_listed(needs_restart),
+            took_s=took.total_seconds(),
+        )
+
+    def config_refused(self, by: str, problems: Sequence[str]) -> None:
+        """The settings were read again and are wrong, or could not be taken up: the old ones stay in force."""
+        self._say(LogEvent.CONFIG_REFUSED, by=by, detail=without_addresses(_listed(problems)))
 
     def recovered(self, found: Recovered) -> None:
         """What the last run left under way."""
@@ -78,7 +98,7 @@ class Chronicle:
 
     def signal_ignored(self, name: str) -> None:
         """A signal came that means nothing here: it must not end what it did not ask to stop."""
-        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_NO_RELOAD)
+        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_SIGNALS)
 
     def failed(self, error: BaseException) -> None:
         """The daemon can not go on. Where we refused to start, the words say it all and no trace is told."""
@@ -247,30 +267,9 @@ class Chronicle:
             self._book.write(event, values | {"unlogged": unlogged})
 
 
-class LibraryLog(logging.Handler):
-    """Leads what libraries log to the chronicle."""
-
-    def __init__(self, chronicle: Chronicle) -> None:
-        super().__init__(logging.WARNING)
-        self._chronicle = chronicle
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write it as a line; a record that can not be read is nothing to stop for."""
-        try:
-            self._chronicle.library_warned(record)
-        except (TypeError, ValueError):
-            self.handleError(record)
-
-
-def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
-    """From now on every library's warnings go to the chronicle, and nowhere else."""
-    handler = LibraryLog(chronicle)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    for name in _LOUD_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return handler
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return " ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _told(error: BaseException) -> dict[str, Value]:

@@ -51,6 +51,8 @@ class LogEvent(StrEnum):
     DAEMON_READY = "daemon.ready"
     DAEMON_DRAINING = "daemon.draining"
     DAEMON_STOPPED = "daemon.stopped"
+    CONFIG_RELOADED = "config.reloaded"
+    CONFIG_REFUSED = "config.refused"
     SIGNAL_IGNORED = "signal.ignored"
     DAEMON_FAILED = "daemon.failed"
     WATCHDOG_WITHHELD = "watchdog.withheld"
@@ -146,6 +148,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.DAEMON_READY: ("took_s",),
     LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
     LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
+    LogEvent.CONFIG_RELOADED: ("by", "changed", "needs_restart", "took_s"),
+    LogEvent.CONFIG_REFUSED: ("by", "detail"),
     LogEvent.SIGNAL_IGNORED: ("signal", "detail", "unlogged"),
     LogEvent.DAEMON_FAILED: _FAULT,
     LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s", "unlogged"),
@@ -243,6 +247,7 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DAEMON_FAILED: LogLevel.ERROR,
+    LogEvent.CONFIG_REFUSED: LogLevel.ERROR,
     LogEvent.SIGNAL_IGNORED: LogLevel.WARNING,
     LogEvent.WATCHDOG_WITHHELD: LogLevel.ERROR,
     LogEvent.DELIVERY_STARTED: LogLevel.DEBUG,

@@ -56,6 +56,7 @@ class SignalsView:
     async def metrics_text(self) -> str:
         """The same and more for Prometheus."""
         now = self._clock.now()
+        self._signals.breakers.clear()  # of what is not in the settings any more nothing is told
         for world in self._way.worlds.values():
             mailbox, relay = world.mailbox, world.relay
             self._signals.breaker_stands(Scope.MAILBOX, mailbox.mailbox.id, mailbox.breaker)

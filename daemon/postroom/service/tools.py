@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from postroom.config.settings import Settings
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
 from postroom.ops.supervisor import Supervisor
@@ -25,7 +26,7 @@ OpenOutbox = Callable[
 class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
-    `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
+    `read_settings` reads them as they are written now (Raises: ConfigError). `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
     `open_outbox` opens the store, `timeouts` are for relays.
     """
 
@@ -35,6 +36,7 @@ class Tools:
     chronicle: Chronicle
     supervisor: Supervisor
     sockets: tuple[socket.socket, ...]
+    read_settings: Callable[[], Settings]
     smtp_sockets: tuple[socket.socket, ...] = ()
     accepts_lost_keys: bool = False
     open_outbox: OpenOutbox = open_outbox
