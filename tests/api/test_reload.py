@@ -1,5 +1,6 @@
 """Reading the settings again, by those who could write them anyway."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from postroom.ports.errors import SettingProblem, StoreUnavailable
 from postroom.ports.reloading import ChangeKind, Draining, NotReloaded, Reloaded, SettingChange
 from support.api_fakes import FakeReloads
 from support.api_server import UID, running
+from support.clock import settle
 
 
 CHANGED = SettingChange("mailbox.new", ChangeKind.ADDED, None, "new@example.com")
@@ -86,3 +88,26 @@ async def test_a_daemon_that_stops_reads_none(tmp_path: Path) -> None:
         api.parts.stopping.set()
         assert (await api.post("/reload")).code == "draining"
     assert reloads.asked == []
+
+
+async def test_who_hangs_up_does_not_stop_it(tmp_path: Path) -> None:
+    class Slow(FakeReloads):
+        begun = asyncio.Event()
+        go_on = asyncio.Event()
+        done = asyncio.Event()
+
+        async def reload(self, by: str, *, is_dry_run: bool) -> Reloaded | NotReloaded | Draining:
+            self.begun.set()
+            await self.go_on.wait()
+            self.done.set()
+            return await super().reload(by, is_dry_run=is_dry_run)
+
+    reloads = Slow()
+    async with running(tmp_path, reloads=reloads) as api:
+        async with api.raw() as (_, writer):
+            writer.write(b"POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            await reloads.begun.wait()
+        await settle()
+        reloads.go_on.set()
+        async with asyncio.timeout(5):
+            await reloads.done.wait()

@@ -9,6 +9,7 @@ from postroom.core.instant import SECOND
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.reloading import NotReloaded, Reloaded
 from postroom.ports.submitting import RefusalCode, Refused
+from postroom.service.housekeeping import Housekeeping
 from support.post import open_post, settings
 from support.relay import Drop, Hold, Reply, ScriptedRelay
 
@@ -215,3 +216,34 @@ async def test_reloads_at_once_come_one_after_another(tmp_path: Path) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(post.reload()) for _ in range(5)]
         assert [len(one.result().changed) for one in tasks] == [1, 0, 0, 0, 0]
+
+
+async def test_with_another_address_what_waits_keeps_its_from(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        await post.submit(to=["a@example.com"], send_at="2030-01-01T00:00:00Z")
+        path = tmp_path / "postroom.toml"
+        path.write_text(path.read_text().replace("support@example.com", "help@example.com"))
+        await post.reload()
+        await post.submit(to=["b@example.com"])
+        await post.run(5 * 365 * 86_400)
+        new, old = relay.transactions
+        assert (new.sender, old.sender) == ("help@example.com", "help@example.com")
+        assert b"From: Support <help@example.com>" in (new.content or b"")
+        assert b"From: Support <support@example.com>" in (old.content or b"")
+
+
+async def test_how_much_is_logged_and_kept_follows(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        path = tmp_path / "postroom.toml"
+        retention = "[retention]\nsent_s = 60\n"
+        path.write_text(path.read_text().replace('"debug"', '"error"') + retention)
+        told = await post.reload()
+        assert [one.path for one in told.changed] == ["daemon.log_level", "retention.sent_s"]
+        logged = len(post.log.getvalue())
+        job = await post.submit(to=["a@example.com"])
+        await post.quiet()
+        await post.run(3600)
+        await Housekeeping(post.tools, post.outbox, post.joined)._once()
+        assert len(post.log.getvalue()) == logged
+        found = await post.outbox.reader.find_job(job)
+        assert found is None or found.deliveries == ()
