@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postroom.core.instant import Instant
 from postroom.ports.desk import Actor, WrongState
 from postroom.ports.submitting import Prepared, Refused, Submitted
 from support.post import UID, Post, open_post, settings
@@ -186,3 +187,24 @@ async def test_a_mailbox_with_a_relay_of_its_own_comes_and_goes(tmp_path: Path) 
             await private.until(lambda: not any(one.is_open for one in private.connections))
             assert set(post.joined.way.pools) == {"main"}
         assert private.copies(WHO) == 1
+
+
+async def test_a_mailbox_that_is_back_before_its_mail_was_held_goes_on(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay:
+        paused = other(tmp_path) + "pace = { per_second = 0.1 }\n"
+        async with open_post(settings(tmp_path, relay.port, more=paused)) as post:
+            await post.fill(3, mailbox_id="other")
+            await post.quiet()
+
+            async def too_slow(mailbox_id: str, at: Instant) -> None:
+                return
+
+            post.outbox.admin.settle_mailbox = too_slow  # type: ignore[method-assign]
+            settings(tmp_path, relay.port)
+            await post.reload()
+            await post.run(60)
+            assert len(relay.transactions) == 1
+            settings(tmp_path, relay.port, more=paused)
+            await post.reload()
+            await post.run(60, step=10)
+            assert len(relay.transactions) == 3

@@ -141,19 +141,60 @@ async def test_a_mailbox_that_was_away_before_the_start_has_its_pace_from_the_st
             assert await post.blocked(jobs[-1]) == ["daily_cap"]
 
 
-async def test_a_pause_lasts_while_the_mailbox_is_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_late", [False, True], ids=["before it went", "a moment later"])
+async def test_a_pause_lasts_while_the_mailbox_is_away(*, is_late: bool, tmp_path: Path) -> None:
     async with (
         ScriptedRelay() as relay,
         open_post(settings(tmp_path, relay.port, more=OTHER)) as post,
     ):
-        await post.outbox.admin.pause("other", "looking", Actor(0), post.clock.now())
-        settings(tmp_path, relay.port)
-        await post.reload()
+        for is_away in (is_late, not is_late):
+            if is_away:
+                settings(tmp_path, relay.port)
+                await post.reload()
+            else:
+                await post.outbox.admin.pause("other", "looking", Actor(0), post.clock.now())
         settings(tmp_path, relay.port, more=OTHER)
         await post.reload()
         job = await post.submit(mailbox_id="other", to=["a@example.com"])
         await post.quiet()
         assert await post.blocked(job) == ["hold"]
+
+
+async def test_who_is_under_way_while_the_mailbox_is_away_counts_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    box = f"{OTHER}concurrency = 1\n"
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, more=box)) as post,
+    ):
+        hold = Hold()
+        relay.on("dot", hold, Default())
+        await post.fill(3, mailbox_id="other")
+        await post.quiet(under_way=1)
+        for more in ("", box):
+            settings(tmp_path, relay.port, more=more)
+            await post.reload()
+            await post.quiet(under_way=1)
+        assert len(relay.transactions) == 1
+        hold.release()
+        await post.quiet()
+        assert len(relay.transactions) == 3
+
+
+async def test_more_slots_are_used_at_once(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay:
+        hold = Hold()
+        relay.on("dot", hold, Default())
+        async with open_post(settings(tmp_path, relay.port, daemon="slots = 2")) as post:
+            await post.fill(5)
+            await post.quiet(under_way=1)  # half of them for one mailbox
+            settings(tmp_path, relay.port, daemon="slots = 6")
+            await post.reload()
+            await post.quiet(under_way=3)
+            hold.release()
+            await post.quiet()
+            assert len(relay.transactions) == 5
 
 
 async def test_more_connections_are_used_at_once_and_fewer_as_they_end(tmp_path: Path) -> None:
@@ -163,7 +204,7 @@ async def test_more_connections_are_used_at_once_and_fewer_as_they_end(tmp_path:
         async with open_post(settings(tmp_path, relay.port, mailbox="concurrency = 1")) as post:
             await post.fill(9)
             await post.quiet(under_way=1)
-            settings(tmp_path, relay.port, mailbox="concurrency = 3", daemon="slots = 500")
+            settings(tmp_path, relay.port, mailbox="concurrency = 3")
             await post.reload()
             await post.quiet(under_way=3)
             settings(tmp_path, relay.port, mailbox="concurrency = 2")
