@@ -112,6 +112,7 @@ async def test_a_hangup_while_it_starts_waits_until_it_is_ready_and_never_ends_i
     async with house_of(tmp_path, nursery) as (house, _):
         pid = await house.start(is_awaited=False)
         await house.until(lambda: waits_for_hangups(pid))
+        os.kill(pid, signal.SIGHUP)
         while not await house._is_ready():
             os.kill(pid, signal.SIGHUP)
             await breathe()
@@ -129,12 +130,10 @@ async def test_while_it_stops_it_reads_nothing_any_more(tmp_path: Path, nursery:
         job = await house.post(to=[WHO])
         await relay.until(lambda: relay.copies(WHO) == 1)
         write(house, OTHER)
-        connection = await house.session.get("http://localhost/v1/healthz")
         os.kill(pid, signal.SIGTERM)
         await house.until(lambda: lines(house, "daemon.draining"))
         os.kill(pid, signal.SIGHUP)
         await house.until(lambda: lines(house, "signal.ignored"))
-        connection.close()
         hold.release()
         assert await house.end(pid) == 0
         assert lines(house, "config.reloaded") == []

@@ -58,17 +58,6 @@ class AddressBook:
         keys: Sequence[Key],
         lost_key_ids: frozenset[int] = frozenset(),
     ) -> None:
-        self.switch(mailboxes, domains, postmaster, keys, lost_key_ids)
-
-    def switch(
-        self,
-        mailboxes: Mapping[str, Mailbox],
-        domains: Sequence[str],
-        postmaster: str | None,
-        keys: Sequence[Key],
-        lost_key_ids: frozenset[int] = frozenset(),
-    ) -> None:
-        """Know these from now on, and no others."""
         self._by_address = {box.address.lower(): box.id for box in mailboxes.values()}
         self._templates = tuple(
             template for box in mailboxes.values() for template in _templates_of(box)
@@ -78,6 +67,10 @@ class AddressBook:
         self._postmaster = postmaster
         self._keys = tuple(keys)
         self._lost = lost_key_ids
+
+    def become(self, other: "AddressBook") -> None:
+        """Know from now on what the other one knows, and nothing else."""
+        vars(self).update(vars(other))
 
     def find(self, address: str, now: Instant) -> Ours | Unknown | KeyLost:
         """Whose address this is; the domain is in A-labels or ASCII."""

@@ -50,7 +50,7 @@ class Conversations:
 
     def switch(self, mailboxes: Mapping[str, Mailbox]) -> None:
         """Know the addresses of these mailboxes as ours."""
-        self._own.switch(mailboxes, (), None, ())
+        self._own = AddressBook(mailboxes, (), None, ())
 
     async def find_answered(self, job: Job) -> Answered | None:
         """The event that the job answers; None where it answers none, or there is no such event."""

@@ -90,9 +90,7 @@ class Inward:
         if listening.resolvers != self.listener.parts.settings.resolvers:
             self.verifier.ask_at(_resolver(listening, self.clock))
         self.verifier.trust(_servers(listening))
-        self.book.switch(
-            settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
-        )
+        self.book.become(_book(settings, listening, ring))
         self.mailboxes.become(_of_intake(settings))
         self.listener.switch(listening, context)
 
