@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from postroom.core.listening import Listening
 from postroom.core.refusal import Wanted
 from postroom.inbound.filing import Filing
 from postroom.inbound.intake import Intake, IntakeMailbox, IntakeParts
+from postroom.inbound.limits import Limits
 from postroom.inbound.listener import Listener
 from postroom.inbound.nursery import Nursery
 from postroom.inbound.parts import Parts
@@ -22,6 +23,7 @@ from postroom.inbound.verify.authresults import Servers
 from postroom.inbound.verify.resolver import DnsResolver
 from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.descriptors import Shares, take_descriptors
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
 from postroom.ports.errors import StoreError
@@ -149,6 +151,7 @@ def join_inward(
         raws=RawFiles(files.spool, files.mails),
         clock=tools.clock,
         chronicle=tools.chronicle,
+        limits=_limits(tools.limits, take_descriptors()),
     )
     return Inward(
         intake=intake,
@@ -174,6 +177,13 @@ def _of_intake(settings: Settings) -> dict[str, IntakeMailbox]:
         box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
         for box in settings.mailboxes.values()
     }
+
+
+def _limits(limits: Limits, shares: Shares) -> Limits:
+    """As many clients as there are descriptors for."""
+    connections = min(limits.connections, shares.listener)
+    kept = min(limits.kept_for_others, connections // 2)
+    return replace(limits, connections=connections, kept_for_others=kept)
 
 
 def _resolver(listening: Listening, clock: Clock) -> DnsResolver:
