@@ -77,8 +77,8 @@ async def test_a_password_that_is_another_one_is_used_by_the_next_login_and_told
         async with open_post(settings(tmp_path, relay.port, relay=LOGIN)) as post:
             await post.fill(1)
             await post.quiet()
-            relay.credentials = ("us", "correct horse")
-            secret(tmp_path, "correct horse")
+            relay.credentials = ("us", "correct horse battery")
+            secret(tmp_path, "correct horse battery")
             told = await post.reload()
             assert [(one.path, one.before, one.after) for one in told.changed] == [
                 ("relay.main.password", None, None)
@@ -94,8 +94,8 @@ async def test_a_password_that_is_another_one_is_used_by_the_next_login_and_told
 async def test_a_relay_that_refused_the_password_is_asked_at_once_with_the_new_one(
     tmp_path: Path,
 ) -> None:
-    async with ScriptedRelay(credentials=("us", "right")) as relay:
-        secret(tmp_path, "wrong")
+    async with ScriptedRelay(credentials=("us", "correct horse battery")) as relay:
+        secret(tmp_path, "hunter2")
         async with open_post(settings(tmp_path, relay.port, relay=LOGIN)) as post:
             first = await post.fill(1)
             await post.quiet()
@@ -104,7 +104,7 @@ async def test_a_relay_that_refused_the_password_is_asked_at_once_with_the_new_o
             hold = Hold()
             relay.on("auth", hold, Reply("535 5.7.8 wrong password"), times=1)
             await post.run(30 * 60, under_way=1)
-            secret(tmp_path, "right")
+            secret(tmp_path, "correct horse battery")
             await post.reload()
             hold.release()  # the old password is refused after the new one is there
             await post.quiet()
