@@ -20,7 +20,7 @@ DAY = 86_400
 @asynccontextmanager
 async def at_work(folder: Path, ring: KeyRing | None = None) -> AsyncIterator[Post]:
     async with ScriptedRelay() as relay, open_post(settings(folder, relay.port), ring=ring) as post:
-        keeping = Housekeeping(post.settings, post.tools, post.outbox, post.joined)
+        keeping = Housekeeping(post.tools, post.outbox, post.joined)
         task = asyncio.get_running_loop().create_task(keeping.run())
         try:
             yield post

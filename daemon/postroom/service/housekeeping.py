@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Final
 
-from postroom.config.settings import Settings
 from postroom.core.instant import micros
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.joined import Joined
@@ -21,18 +20,14 @@ _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 class Housekeeping:
     """Runs until it is cancelled."""
 
-    def __init__(self, settings: Settings, tools: Tools, outbox: Outbox, joined: Joined) -> None:
+    def __init__(self, tools: Tools, outbox: Outbox, joined: Joined) -> None:
         self._tools = tools
         self._outbox = outbox
         self._staging = joined.staging
-        self._keys = joined.keys
+        self._current = joined.current
         self._trust = joined.trust
         self._backups = joined.backups
-        self._validity = settings.tokens.expiry
         self._noted_at = tools.clock.monotonic()  # the start noted them
-        self._retention = SqliteRetention(
-            outbox.database, settings.retention, joined.staging.remove, self._may_doom
-        )
 
     async def run(self) -> None:
         """Do it every quarter of an hour."""
@@ -56,8 +51,12 @@ class Housekeeping:
 
     async def _take_old(self) -> None:
         await self._note_keys()
-        taken = await self._retention.run(self._tools.clock.now())
-        files = taken.files + await self._sweep()
+        kept = self._current.settings.retention
+        retention = SqliteRetention(
+            self._outbox.database, kept, self._staging.remove, self._may_doom
+        )
+        taken = await retention.run(self._tools.clock.now())
+        files = taken.files + await self._sweep(retention)
         if taken.jobs or taken.events or taken.received or files:
             self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.received, files)
 
@@ -72,19 +71,20 @@ class Housekeeping:
 
     async def _note_keys(self) -> None:
         """Once a day: a key is known to have signed addresses until the last time that this was said."""
-        clock = self._tools.clock
+        clock, current = self._tools.clock, self._current
         is_due = clock.monotonic() - self._noted_at >= micros(_NOTE_KEYS)
-        if self._keys and is_due:
-            await self._outbox.inbox.remember_keys(self._keys, clock.now(), self._validity)
+        if current.ring.keys and is_due:
+            validity = current.settings.tokens.expiry
+            await self._outbox.inbox.remember_keys(current.ring.keys, clock.now(), validity)
             self._noted_at = clock.monotonic()
 
     def _may_doom(self) -> bool:
         return not self._backups.is_under_way
 
-    async def _sweep(self) -> int:
+    async def _sweep(self, retention: SqliteRetention) -> int:
         """Remove files of the spool that no row names; the spool keeps what was put in within the hour."""
         if not self._may_doom():
             return 0
         old = await self._staging.find_older(_ORPHAN_AGE)
-        unnamed = await self._retention.find_unnamed(old)
+        unnamed = await retention.find_unnamed(old)
         return sum([await self._staging.remove(sha256) for sha256 in unnamed])
