@@ -30,6 +30,7 @@ from postroom.ops.host import SystemClock
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
+from support.heard import EAR
 from support.inbox import FakeInbox
 
 
@@ -194,3 +195,4 @@ async def listening(
         finally:
             await listener.close()
             inbox.is_open.set()
+            EAR.hear_log("a listener", log.getvalue())

@@ -173,6 +173,7 @@ ROUTES: Final = (
         {200: LeaseList},
         (Code.UNKNOWN_MAILBOX, Code.CONSUMER_LIMIT),
         body=Acquire,
+        may_wait=True,
     ),
     Route(
         "PATCH",

@@ -24,7 +24,14 @@ from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop,
 from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
 from postroom.store.sqlite.reader import SqliteReader
-from postroom.store.sqlite.space import Space, disk_free, disk_size
+from postroom.store.sqlite.space import (
+    Disk,
+    Inodes,
+    Space,
+    disk_free,
+    disk_inodes,
+    disk_size,
+)
 from postroom.store.sqlite.state_dir import (
     FILE_NAME,
     check_file_system,
@@ -66,11 +73,12 @@ class Outbox:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free, `disk_size` of how much."""
+    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free, `disk_size` of how much, `disk_inodes` how many files can be made."""
 
     min_free_bytes: int = MIN_FREE_BYTES
     disk_free: Callable[[Path], int] = disk_free
     disk_size: Callable[[Path], int] = disk_size
+    disk_inodes: Callable[[Path], Inodes] = disk_inodes
     factory: type[sqlite3.Connection] = sqlite3.Connection
 
 
@@ -104,9 +112,8 @@ async def open_outbox(
             found.append(open_store(conn, path, clock, entropy, rules))
 
         async with open_database(path, clock, prepare, setting.factory) as database:
-            space = Space(
-                state_dir, clock, setting.min_free_bytes, setting.disk_free, setting.disk_size
-            )
+            disk = Disk(setting.disk_free, setting.disk_size, setting.disk_inodes)
+            space = Space(state_dir, clock, setting.min_free_bytes, disk)
             space.put_ballast()
             counters = await database.read(read_counters)
             yield Outbox(
