@@ -191,7 +191,7 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = (
         "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions"
-        " stats config backup restore doctor held release selftest top"
+        " stats config backup restore doctor held release selftest completion top"
     )
     assert set(root.commands) == set(verbs.split())
 

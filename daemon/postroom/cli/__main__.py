@@ -13,6 +13,7 @@ from postroom.cli import (
     act,
     admin,
     backup,
+    completion,
     doctor,
     events,
     explain,
@@ -57,6 +58,7 @@ _VERBS: Final = (
     restore.restore,
     doctor.doctor,
     selftest.selftest,
+    completion.completion,
 )
 _SIGPIPE: Final = 128 + 13
 
