@@ -90,6 +90,7 @@ class LogEvent(StrEnum):
     BACKUP_TAKEN = "backup.taken"
     BACKUP_BROKEN = "backup.broken"
     RETENTION_REMOVED = "retention.removed"
+    SPOOL_MISSING = "spool.missing"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
@@ -199,7 +200,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.STORE_RESTORED: ("held",),
     LogEvent.BACKUP_TAKEN: ("uid", "size_bytes", "took_s"),
     LogEvent.BACKUP_BROKEN: ("uid", "error", "detail"),
-    LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "files"),
+    LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "threads", "files"),
+    LogEvent.SPOOL_MISSING: ("files", "sha256", "unlogged"),
     LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
     LogEvent.REQUEST_FAILED: ("call", *_FAULT),
     LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
@@ -268,6 +270,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.BACKUP_BROKEN: LogLevel.WARNING,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
+    LogEvent.SPOOL_MISSING: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,
     LogEvent.LIBRARY_WARNED: LogLevel.WARNING,
