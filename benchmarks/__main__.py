@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from benchmarks import ours
+from benchmarks.ageing import ageing
 from benchmarks.inward import inward
 from benchmarks.versus import versus
 
@@ -18,6 +19,7 @@ MEASURES = {
     "high": ours.high,
     "accept": ours.accept,
     "recovery": ours.recovery,
+    "ageing": ageing,
 }
 
 
