@@ -168,9 +168,16 @@ class Chronicle(InwardChronicle):
         detail = without_addresses(detail)
         self._say_seldom(LogEvent.OWNER_UNTOLD, key, key=key, detail=detail)
 
-    def retention_removed(self, jobs: int, events: int, mails: int, files: int) -> None:
+    def retention_removed(
+        self, jobs: int, events: int, mails: int, threads: int, files: int
+    ) -> None:
         """What had outlived its time is gone; `mails` are those that were received."""
-        self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, mails=mails, files=files)
+        counts = {"jobs": jobs, "events": events, "mails": mails, "threads": threads}
+        self._say(LogEvent.RETENTION_REMOVED, **counts, files=files)
+
+    def spool_missing(self, files: int, sha256: str) -> None:
+        """So many files that jobs or mails name are not in the spool; `sha256` is the name of one of them."""
+        self._say_seldom(LogEvent.SPOOL_MISSING, sha256, files=files, sha256=sha256)
 
     def peer_refused(self, uid: int | None, reason: str) -> None:
         """Somebody may not use the socket; `uid` None = the kernel could not say who."""

@@ -92,6 +92,7 @@ class LogEvent(StrEnum):
     BACKUP_TAKEN = "backup.taken"
     BACKUP_BROKEN = "backup.broken"
     RETENTION_REMOVED = "retention.removed"
+    SPOOL_MISSING = "spool.missing"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
@@ -140,6 +141,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.EVENTS_DIED: LogLevel.ERROR,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
+    LogEvent.SPOOL_MISSING: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
     LogEvent.ALERT_RAISED: LogLevel.ERROR,
     LogEvent.OWNER_UNTOLD: LogLevel.ERROR,
