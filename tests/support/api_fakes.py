@@ -20,6 +20,7 @@ from postroom.core.record import (
     JobRecord,
     MailboxRecord,
     Page,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -50,6 +51,7 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
+    QueueView,
     Readiness,
     SlowedView,
     Stats,
@@ -117,6 +119,11 @@ class FakeOutbox:
             (one.mailbox_id, one.hold_reason) for one in self.deliveries() if one.hold_reason
         )
         return tuple(Hold(*key, count) for key, count in held.items())
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        again = [one for one in self.deliveries() if one.state is S.RETRY_SCHEDULED]
+        why = Counter(one.reason_code for one in again if one.mailbox_id == mailbox_id)
+        return tuple(Retries(mailbox_id, *found, NOW) for found in why.items())
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int
@@ -411,6 +418,7 @@ class FakeLoop:
         BreakerView("closed", None, None),
     )
     slowed: tuple[SlowedView, ...] = ()
+    queues: tuple[QueueView, ...] = ()
 
     async def explain(self, number: int) -> Explanation | None:
         found = await self.outbox.find_delivery(number)
@@ -425,6 +433,9 @@ class FakeLoop:
             ),
             later,
         )
+
+    def find_queues(self) -> tuple[QueueView, ...]:
+        return self.queues
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         self.waiting.set()
@@ -456,6 +467,7 @@ class FakeSignals:
 
     def __init__(self) -> None:
         self.ready = Readiness(is_ready=True, detail="")
+        self.depth = {("support", Lane.HIGH, S.PENDING): 2, ("support", Lane.BULK, S.SENT): 7}
 
     async def stats(self) -> Stats:
         return Stats(
@@ -463,7 +475,7 @@ class FakeSignals:
             started_at=Instant(NOW - DAY),
             in_flight=1,
             slots=200,
-            depth={("support", Lane.HIGH, S.PENDING): 2, ("support", Lane.BULK, S.SENT): 7},
+            depth=self.depth,
             oldest_due={("support", Lane.HIGH): Instant(NOW - 3_000_000)},
             outcomes={("support", "sent"): 7},
             loop_lag_max=timedelta(milliseconds=3),

@@ -19,6 +19,7 @@ from postroom.api.routes import (
     mailboxes,
     suppressions,
     threads,
+    waiting,
 )
 from postroom.api.routing import Call, Result, Route, Text
 
@@ -41,6 +42,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *suppressions.ROUTES,
     *attachments.ROUTES,
     *mailboxes.ROUTES,
+    *waiting.ROUTES,
     *events.ROUTES,
     *leases.ROUTES,
     *consumers.ROUTES,
