@@ -36,6 +36,7 @@ VERBS = [
     ("jobs", ["jobs"], 0),
     ("show-job", ["show", "job_1"], 0),
     ("show-delivery", ["show", "dlv_3"], 0),
+    ("show-waiting", ["show", "dlv_2"], 0),
     ("show-event", ["show", "evt_2"], 0),
     ("show-report", ["show", "evt_3"], 0),
     ("show-fact", ["show", "evt_1"], 0),
@@ -51,6 +52,9 @@ VERBS = [
     ("retry-all", ["retry", "--reason", "recipient.unknown", "--yes"], 0),
     ("resolve", ["resolve", "dlv_3", "--as", "sent"], 0),
     ("explain", ["explain", "job_1"], 0),
+    ("explain-all", ["explain"], 0),
+    ("explain-mailbox", ["explain", "--mailbox", "support", "--lane", "bulk"], 0),
+    ("explain-relay", ["explain", "--relay", "main"], 0),
     ("dead-letters", ["dead-letters", "--since", "24h"], 1),
     ("events", ["events"], 0),
     ("events-tail", ["events", "tail", "--after", "1", "--count", "1"], 0),
@@ -719,6 +723,7 @@ def test_a_delivery_to_a_slowed_domain_says_how_slow_and_why(
     }
     said = {"delivery_id": "dlv_1", "state": "pending", "blocked_by": "domain_slowed"}
     daemon.on("GET /v1/deliveries/dlv_1/explain", {**said, "earliest_at": None, "gates": [gate]})
+    daemon.on("GET /v1/deliveries/dlv_1", {"id": "dlv_1", "history": []})
     assert main(["explain", "dlv_1"]) == 0
     told = capsys.readouterr()
     assert "Because the recipient's domain said that we are too fast" in told.out

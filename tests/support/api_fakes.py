@@ -12,13 +12,14 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.core.job import Job, Problem
 from postroom.core.jobrequest import read_request
-from postroom.core.mailbox import Mailbox
+from postroom.core.mailbox import Lane, Mailbox
 from postroom.core.record import (
     DeliveryRecord,
     EventRecord,
     JobRecord,
     MailboxRecord,
     Page,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -50,6 +51,7 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
+    QueueView,
     Readiness,
     SlowedView,
 )
@@ -118,6 +120,11 @@ class FakeOutbox:
             (one.mailbox_id, one.hold_reason) for one in self.deliveries() if one.hold_reason
         )
         return tuple(Hold(*key, count) for key, count in held.items())
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        again = [one for one in self.deliveries() if one.state is S.RETRY_SCHEDULED]
+        why = Counter(one.reason_code for one in again if one.mailbox_id == mailbox_id)
+        return tuple(Retries(mailbox_id, *found, NOW) for found in why.items())
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int
@@ -412,6 +419,7 @@ class FakeLoop:
         BreakerView("closed", None, None),
     )
     slowed: tuple[SlowedView, ...] = ()
+    queues: tuple[QueueView, ...] = ()
 
     async def explain(self, number: int) -> Explanation | None:
         found = await self.outbox.find_delivery(number)
@@ -426,6 +434,9 @@ class FakeLoop:
             ),
             later,
         )
+
+    def find_queues(self) -> tuple[QueueView, ...]:
+        return self.queues
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         self.waiting.set()
@@ -458,9 +469,11 @@ class FakeSignals:
     def __init__(self) -> None:
         self.ready = Readiness(is_ready=True, detail="")
         self.fault: Exception | None = None
+        self.more_depth: dict[tuple[str, Lane, DeliveryState], int] = {}
 
     async def stats(self) -> Stats:
-        return stats_at(NOW)
+        found = stats_at(NOW)
+        return replace(found, depth={**found.depth, **self.more_depth})
 
     async def metrics_text(self) -> str:
         if self.fault is not None:

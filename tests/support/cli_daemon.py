@@ -25,9 +25,10 @@ def brief(number: int, recipient: str, state: str, **more: Any) -> dict[str, Any
     }
 
 
+AGAIN = brief(2, "bob@example.com", "retry_scheduled", next_attempt_at=AT, reason_code="busy")
 DELIVERIES = [
     brief(1, "ann@example.com", "sent"),
-    brief(2, "bob@example.com", "retry_scheduled", next_attempt_at=AT, reason_code="busy"),
+    AGAIN,
     brief(3, "eve@example.com", "failed", reason_code="recipient.unknown"),
 ]
 JOB: dict[str, Any] = {
@@ -109,6 +110,70 @@ ENDED = {
     "blocked_by": None,
     "earliest_at": None,
     "gates": [],
+}
+WAITING = {
+    "at": AT,
+    "in_flight": 1,
+    "slots": 200,
+    "items": [
+        {
+            "mailbox_id": "support",
+            "relay": "main",
+            "priority": "standard",
+            "depth": {"pending": 12, "retry_scheduled": 3, "held": 2, "sending": 1, "uncertain": 1},
+            "oldest_due_age_s": 12.3,
+            "queues": [
+                {
+                    "domain": None,
+                    "first_id": "dlv_2",
+                    "blocked_by": "mailbox_pace",
+                    "value": 60,
+                    "threshold": 60,
+                    "until_at": AT,
+                    "read": 11,
+                    "next_at": None,
+                },
+                {
+                    "domain": "customer.example",
+                    "first_id": "dlv_9",
+                    "blocked_by": None,
+                    "value": None,
+                    "threshold": None,
+                    "until_at": None,
+                    "read": 1,
+                    "next_at": None,
+                },
+            ],
+        },
+        {
+            "mailbox_id": "support",
+            "relay": "main",
+            "priority": "bulk",
+            "depth": {"pending": 4},
+            "oldest_due_age_s": 0.0,
+            "queues": [
+                {
+                    "domain": None,
+                    "first_id": None,
+                    "blocked_by": None,
+                    "value": None,
+                    "threshold": None,
+                    "until_at": None,
+                    "read": 0,
+                    "next_at": AT,
+                }
+            ],
+        },
+    ],
+    "holds": [{"mailbox_id": "support", "hold_reason": "restored", "deliveries": 2}],
+    "retries": [
+        {
+            "mailbox_id": "support",
+            "reason_code": "recipient.mailbox_full",
+            "deliveries": 3,
+            "next_at": AT,
+        }
+    ],
 }
 DOUBTED = {
     **brief(4, "dan@example.com", "uncertain", reason_code="doubt.no_answer"),
@@ -451,6 +516,8 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
     daemon.on("GET /v1/deliveries/dlv_4", {**DOUBTED, "history": HISTORY[:2]})
     daemon.on("GET /v1/deliveries/dlv_4/explain", OUTLOOK)
+    daemon.on("GET /v1/deliveries/dlv_2", {**AGAIN, "history": HISTORY[:2]})
+    daemon.on("GET /v1/waiting", WAITING)
     daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})

@@ -93,6 +93,14 @@ class DeliveryQuery(Asked, frozen=True):
     limit: Limit = PAGE
 
 
+class WaitingQuery(Asked, frozen=True):
+    """Of which mailbox, relay and lane; all of them where nothing is said."""
+
+    mailbox_id: Mailbox | None = None
+    relay: Mailbox | None = None
+    priority: Literal["high", "standard", "bulk"] | None = None
+
+
 class DeadQuery(Asked, frozen=True):
     """Since when. Each of the two lists has its own cursor: with one of them only that list goes on."""
 

@@ -18,7 +18,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.outcome import LONGEST_STATED
 from postroom.core.world import Host, World
 from postroom.outbound.flight import Flights
-from postroom.outbound.line import Line
+from postroom.outbound.line import Line, Queue
 from postroom.outbound.lines import Lines
 from postroom.outbound.ready import BATCH, Feed
 from postroom.ports.account import Account
@@ -80,6 +80,11 @@ class Dispatcher:
         """What every gate says of this delivery now."""
         line = self._lines.find(row.mailbox_id)
         return () if line is None else explain(row, line.world, self._now())
+
+    def queues(self) -> tuple[Queue, ...]:
+        """Every queue of every mailbox in which something waits."""
+        now = self._now()
+        return tuple(queue for line in self._lines.values() for queue in line.queues(now))
 
     def mind(self, believed_at: Callable[[], Instant | None]) -> None:
         """Ask there where the clock would stand while it is doubted; None = it is believed."""

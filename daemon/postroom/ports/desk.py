@@ -18,6 +18,7 @@ from postroom.core.record import (
     MailboxRecord,
     Page,
     Raw,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -141,6 +142,10 @@ class Reader(Protocol):
 
     async def find_holds(self) -> tuple[Hold, ...]:
         """How many deliveries are held, by mailbox and reason."""
+        ...
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
         ...
 
     async def find_dead(

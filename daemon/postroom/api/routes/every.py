@@ -20,6 +20,7 @@ from postroom.api.routes import (
     reload,
     suppressions,
     threads,
+    waiting,
 )
 from postroom.api.routing import Call, Result, Route, Text
 
@@ -42,6 +43,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *suppressions.ROUTES,
     *attachments.ROUTES,
     *mailboxes.ROUTES,
+    *waiting.ROUTES,
     *events.ROUTES,
     *leases.ROUTES,
     *consumers.ROUTES,
