@@ -273,6 +273,18 @@ def test_a_jump_of_the_wall_clock_changes_nothing() -> None:
         assert [one.until for one in found] == [moved.at + 4 * SECOND]
 
 
+def test_explain_tells_the_slower_pace_whether_there_is_room_or_not() -> None:
+    world = a_world()
+    slow(world, 20)
+    told = "10 a minute, 10 at once: domain.deferred"
+    for seconds in (1, 6):
+        found = [
+            one for one in explain(PLAIN, world, moment(seconds)) if one.gate == "domain_slowed"
+        ]
+        assert [(one.value, one.threshold) for one in found] == [(told, "20 a minute, 20 at once")]
+        assert found[0].is_passed is (seconds == 6)
+
+
 # -- after a restart -------------------------------------------------------------------------------
 
 
