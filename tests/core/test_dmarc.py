@@ -249,26 +249,3 @@ def test_who_aligns_could_align(one: str, other: str, published: dict[str, str])
 def test_any_text_is_a_record_or_none(text: str) -> None:
     read_record([text])
     read_record([f"v=DMARC1; {text}"])
-
-
-@pytest.mark.parametrize(("psd", "ends"), [("y", True), ("n", True), ("u", False)])
-def test_a_walk_ends_where_a_record_says_whose_suffix_it_is(psd: str, ends: bool) -> None:  # noqa: FBT001
-    assert is_last(_record(f"v=DMARC1; psd={psd}")) is ends
-
-
-def test_an_organisation_that_says_so_is_one_whatever_lies_above_it() -> None:
-    above = ("b.example", _record("v=DMARC1; p=reject"))
-    walk = Walk("a.b.example", (("a.b.example", _record("v=DMARC1; psd=n")), above), is_whole=True)
-    assert walk.organisation == "a.b.example"
-
-
-def test_the_record_of_a_top_level_domain_that_is_no_suffix_applies_to_nobody_below() -> None:
-    walk = Walk("a.b.test", (("test", _record("v=DMARC1; p=reject")),), is_whole=True)
-    assert walk.applying is None
-    assert Walk("a.b.test", (), is_whole=True).applying is None
-
-
-def test_a_record_has_at_most_4096_characters() -> None:
-    start = "v=DMARC1; p=reject; rua=mailto:"
-    assert read_record([start + "a" * (4096 - len(start))]) is not None
-    assert read_record([start + "a" * (4097 - len(start))]) is None
