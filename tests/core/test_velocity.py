@@ -1,5 +1,7 @@
 """How much is too much."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,9 @@ from postroom.core.instant import MINUTE, Instant, micros
 from postroom.core.velocity import (
     DAY,
     MACHINE,
+    PROMPT,
     PROMPT_TURNS,
+    QUIET,
     TURNS,
     is_answering,
     is_too_much,
@@ -40,6 +44,33 @@ def test_a_machine_may_write_five_times_in_ten_minutes_and_twenty_a_day(
 ) -> None:
     assert is_too_much(MACHINE, ago(*minutes), NOW) is expected
     assert is_too_much(MACHINE, ago(*reversed(minutes)), NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("seconds_apart", "turns", "expected"),
+    [(30, 10, False), (30, 11, True), (359, 11, True), (360, 11, False)],
+)
+def test_ten_prompt_turns_within_an_hour_are_a_person_and_eleven_are_none(
+    seconds_apart: int, turns: int, *, expected: bool
+) -> None:
+    times = ago(*(n * seconds_apart / 60 for n in range(turns)))
+    assert is_too_much(PROMPT_TURNS, times, NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("minutes_apart", "turns", "expected"),
+    [(10, 100, False), (10, 101, True), (14.39, 101, True), (14.4, 101, False)],
+)
+def test_a_hundred_turns_a_day_are_a_person_and_one_more_is_none(
+    minutes_apart: float, turns: int, *, expected: bool
+) -> None:
+    times = ago(*(n * minutes_apart for n in range(turns)))
+    assert is_too_much(TURNS, times, NOW) is expected
+
+
+def test_prompt_is_half_a_minute_and_quiet_ten_minutes() -> None:
+    assert timedelta(seconds=30) == PROMPT
+    assert timedelta(minutes=10) == QUIET
 
 
 @given(st.lists(st.integers(0, 2 * 24 * 60), max_size=120))
