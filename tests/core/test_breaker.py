@@ -96,6 +96,35 @@ def test_its_waits_double_up_to_15_minutes() -> None:
     assert waits == [30, 60, 120, 240, 480, 900, 900]
 
 
+@pytest.mark.parametrize(
+    ("reason", "first", "longest"),
+    [
+        (R.RELAY_UNREACHABLE, 30, 900),
+        (R.RELAY_STORAGE_FULL, 60, 900),
+        (R.RATE_LIMITED, 60, 900),
+        (R.AUTH_FAILED, 900, 3600),
+        (R.QUOTA_DAILY, 3600, 14_400),
+        (R.IP_BLOCKED, 900, 3600),
+        (R.RELAYING_DENIED, 300, 3600),
+        (R.RELAY_REFUSED, 300, 3600),
+        (R.SENDER_REFUSED, 300, 3600),
+        (R.SENDER_UNAUTHENTICATED, 300, 3600),
+        (R.PERMANENT_STORM, 60, 900),
+        (R.DOUBT_STORM, 60, 900),
+    ],
+)
+def test_each_reason_has_its_first_wait_and_its_longest(
+    reason: ReasonCode, first: int, longest: int
+) -> None:
+    breaker, now = trip(CLOSED, reason, at()), 0.0
+    assert wait_of(breaker) == first
+    for _ in range(8):
+        now += wait_of(breaker, now)
+        breaker = bad(breaker, at(now))
+    assert wait_of(breaker, now) == longest
+    assert len(PROBING) == 12
+
+
 def test_three_good_probes_close_it() -> None:
     breaker = after_faults(5)
     breaker = good(breaker, at(30))

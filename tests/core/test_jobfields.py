@@ -1,5 +1,7 @@
 """Every row of the field table: its limit, and the pointer of its problem."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -195,13 +197,21 @@ RIGHT: dict[str, dict[str, object]] = {
     "a key of 256": {"idempotency_key": "~ " * 128},
     "a trace of 128": {"trace_id": "é" * 128},
     "a not_after that is past": {"not_after": "2020-01-01T00:00:00Z"},
-    "nulls everywhere": dict.fromkeys(("cc", "bcc", "html")),
+    "names of 256": {"mailbox_id": "é" * 256, "conversation_id": "x" * 256},
 }
 
 
 @pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
 def test_a_limit_itself_is_accepted(changes: dict[str, object]) -> None:
     assert problems(**changes) == set()
+
+
+def test_a_null_is_a_field_that_was_not_given() -> None:
+    given = spec(metadata={"run": "7"})
+    nulls = {name: None for name in NOT_NEEDED if name not in given}
+    found = read_job({**given, **nulls}, now=NOW)
+    assert isinstance(found, Job)
+    assert replace(found, spec=given) == read_job(given, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +344,11 @@ def test_copies_have_a_default(changes: dict[str, object], copies: Copies) -> No
     assert job(**changes).copies is copies
 
 
+NOT_NEEDED = (
+    "cc", "bcc", "html", "copies", "attachments", "headers", "reply_to", "priority", "send_at", "not_after",
+    "conversation_id", "thread_id", "trace_id", "idempotency_key", "on_duplicate", "auto_submitted", "if",
+    "in_reply_to_event", "lease", "allow_new_recipients",
+)  # fmt: skip
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -285,6 +285,15 @@ def test_explain_tells_the_slower_pace_whether_there_is_room_or_not() -> None:
         assert found[0].is_passed is (seconds == 6)
 
 
+def test_fifty_mails_taken_give_a_tenth_back_and_not_49() -> None:
+    world = a_world()
+    slow(world, 20)
+    assert succeed(world, 49, moment(1)) == []
+    assert [moved.after and moved.after.share for moved in succeed(world, 1, moment(1))] == [
+        pytest.approx(0.55)
+    ]
+
+
 # -- after a restart -------------------------------------------------------------------------------
 
 
