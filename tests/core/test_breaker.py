@@ -80,6 +80,11 @@ def mixed(outcomes: Sequence[bool]) -> Breaker:
     return breaker
 
 
+def test_a_relay_that_is_well_stays_as_it_is() -> None:
+    well = mixed([False] * 20)
+    assert good(well, at()) == well == mixed([False] * 30)
+
+
 def test_half_of_the_last_twenty_open_it() -> None:
     assert mixed([True, False] * 9 + [False, True]).state is BreakerState.OPEN
     assert mixed([True, False] * 9 + [False]).is_closed

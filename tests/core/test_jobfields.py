@@ -151,6 +151,8 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "a metadata value that is a number": ({"metadata": {"x": 1}}, "/metadata/x"),
     "a metadata value with NUL": ({"metadata": {"x": "\0"}}, "/metadata/x"),
     "an unknown priority": ({"priority": "urgent"}, "/priority"),
+    "a priority that is a list": ({"priority": []}, "/priority"),
+    "a thread that is a number": ({"thread_id": 7}, "/thread_id"),
     "a send_at that is none": ({"send_at": "tomorrow"}, "/send_at"),
     "a send_at without a zone": ({"send_at": "2026-11-30T07:00:00"}, "/send_at"),
     "a not_after that is a number": ({"not_after": 1}, "/not_after"),
@@ -313,6 +315,7 @@ def test_a_whole_job_is_understood() -> None:
         Recipient(Address("bob@two.example"), Field.CC),
     )
     assert found.duplicates_dropped == 2
+    assert (found.mailbox_id, found.subject) == ("support", "Your report")
     assert found.attachments == (
         Attachment(StagedAttachment("att_1"), None, None, inline=True, content_id="logo"),
         Attachment(PathAttachment("/srv/a", pin=True), "b"),

@@ -1,6 +1,8 @@
 """What stands in a message beside what its caller said."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -52,6 +54,13 @@ DATES = {
 @pytest.mark.parametrize(("instant", "line"), DATES.values(), ids=DATES)
 def test_a_date_is_written(instant: Instant, line: bytes) -> None:
     assert date_line(instant) == line
+
+
+@pytest.mark.parametrize("days", [*range(7), *range(15, 366, 30)])
+def test_days_and_months_have_the_names_of_the_standard(days: int) -> None:
+    at = datetime(2026, 1, 1, 7, 0, 0, tzinfo=UTC) + timedelta(days=days)
+    line = date_line(Instant(round(at.timestamp()) * 1_000_000))
+    assert line.decode() == f"Date: {format_datetime(at)}\r\n"
 
 
 def test_bcc_is_never_in_the_bytes() -> None:

@@ -71,6 +71,15 @@ def after(*outcomes: tuple[Stage, Verdict | None], domains: int = 10) -> Storm:
             [*[DOUBT] * 4, UNKNOWN, DOUBT], 1, R.DOUBT_STORM, id="a refused recipient does not"
         ),
         pytest.param([*[DOUBT] * 4, SENT, DOUBT], 1, None, id="a sent one does"),
+        pytest.param(
+            [AT_MAIL, BUSY, AT_MAIL, AT_MAIL], 1, None, id="a row at MAIL begins anew with the next"
+        ),
+        pytest.param(
+            [AT_MAIL, DOUBT, AT_MAIL, AT_MAIL], 1, None, id="after a doubt, with the next"
+        ),
+        pytest.param(
+            [DOUBT, LATER, *[DOUBT] * 4], 1, None, id="a row of doubts begins anew with the next"
+        ),
     ],
 )
 def test_which_rows_are_a_storm(
@@ -84,3 +93,5 @@ def test_three_that_wait_a_minute_for_their_reply_are_a_storm() -> None:
     now = 100 * second
     assert is_slow_storm([0, second, 2 * second, now], now)
     assert not is_slow_storm([0, second, 40 * second], now)
+    assert not is_slow_storm([40 * second] * 3, now)
+    assert is_slow_storm([40 * second - 1] * 3, now)
