@@ -156,6 +156,8 @@ def test_what_a_list_passed_on_goes_back_to_its_writer_alone(kind: AutomationKin
         ("example.co.uk", "example.co.uk"),
         ("mail.example.co.uk", "example.co.uk"),
         ("co.uk", "co.uk"),
+        ("mail.example.co.uk.", "example.co.uk"),
+        ("mail.example.co.uks", "co.uks"),
         ("a.com.au", "a.com.au"),
         ("web.de", "web.de"),
         ("mail.web.de", "mail.web.de"),
