@@ -138,6 +138,7 @@ def test_what_is_minted_is_read(number: int, days: int) -> None:
     [
         ("Support@example.com", True),
         ("support+anything@example.com", True),
+        ("support+a+b@example.com", True),
         (f"r-{'a' * 29}@reply.example.com", True),
         (f"B-{'A' * 29}@reply.example.com", True),
         ("r-short@reply.example.com", False),

@@ -254,6 +254,26 @@ def test_a_lane_waits_for_its_own_starts_and_not_for_those_of_others() -> None:
     assert (bound.used, bound.allowed, bound.from_mono) == (2, 2, 70 * SECOND)
 
 
+def test_what_leaves_the_window_was_its_own_lanes() -> None:
+    limited = meter(Pace(per_minute=5))
+    limited.take(Lane.HIGH, 5)
+    limited.take(Lane.BULK, 5)
+    again = [len(starts(limited, Lane.BULK, [MINUTE + 5])) for _ in range(5)]
+    assert again == [1, 1, 1, 1, 0]
+
+
+def test_of_two_paces_the_one_with_room_later_counts() -> None:
+    limited = meter(Pace(per_second=1, per_minute=2))
+    limited.take(Lane.HIGH, 0)
+    bound = limited.pace(Lane.HIGH, SHARES, 0)
+    assert bound is not None
+    assert bound.from_mono == SECOND
+    limited.take(Lane.HIGH, SECOND)
+    bound = limited.pace(Lane.HIGH, SHARES, SECOND)
+    assert bound is not None
+    assert bound.from_mono == MINUTE
+
+
 def test_lanes_are_counted_apart_within_one_moment() -> None:
     limited = meter(Pace(per_minute=10))
     for lane in (*Lane, *Lane):

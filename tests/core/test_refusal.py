@@ -130,3 +130,8 @@ def test_a_trusted_servers_word_for_a_signature_counts_where_it_is_of_froms_orga
 ) -> None:
     found = judged(trusted=tuple(trusted(*one) for one in results), from_organisation=organisation)
     assert has_signature(found) is is_signed
+
+
+def test_a_signature_of_nobody_is_not_that_of_a_mail_from_nobody() -> None:
+    found = judged(trusted=(trusted(Outcome.PASS, None),), from_domain=None, from_organisation=None)
+    assert not has_signature(found)
