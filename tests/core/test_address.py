@@ -62,6 +62,7 @@ REFUSED = {
     "a hyphen first": "ann@-one.example",
     "an underscore": "ann@on_e.example",
     "a false A-label": "ann@xn--a.example",
+    "a false A-label behind another label": "ann@mail.xn--a.example",
     "65 octets": "a" * 65 + "@one.example",
     "65 octets beside an international domain": "a" * 65 + "@bücher.example",
     "65 octets of 33 characters": "ö" * 33 + "@one.example",
@@ -154,6 +155,7 @@ NAMED = {
         r'"Support, \"A\" <x>" <ann@one.example>',
         Address("ann@one.example", 'Support, "A" <x>'),
     ),
+    "a name with a tilde": ("A~B <ann@one.example>", Address("ann@one.example", "A~B")),
     "international name": (
         "Jörg <jörg@Bücher.example>",
         Address("jörg@xn--bcher-kva.example", "Jörg"),

@@ -290,3 +290,18 @@ def test_a_tired_domain_is_left_alone_for_as_long_as_it_says() -> None:
     assert domain_pause(tired) == timedelta(minutes=15)
     assert domain_pause(replace(tired, delay=timedelta(hours=2))) == timedelta(hours=2)
     assert domain_pause(replace(UNKNOWN, delay=timedelta(hours=2))) is None
+
+
+def test_what_speaks_of_the_relay_but_is_no_reason_to_stop_changes_nothing_and_counts_for_nothing() -> (
+    None
+):
+    later = Verdict(Class.TEMPORARY, Scope.RELAY, R.RELAY_DEFERRED)
+    opened = trip(CLOSED, R.RELAY_STORAGE_FULL, at())
+    asked_again = relay_after(opened, Stage.RCPT, later, at(60), CAP)
+    assert (asked_again.state, asked_again.good_in_row) == (BreakerState.OPEN, 0)
+    assert wait_of(asked_again, 60) == 60
+
+
+def test_a_mailbox_is_stopped_by_what_speaks_of_a_mailbox_alone() -> None:
+    of_relay = Verdict(Class.OURS, Scope.RELAY, R.AUTH_FAILED)
+    assert mailbox_after(CLOSED, None, of_relay, at()) == CLOSED

@@ -143,6 +143,10 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "an empty header name": ({"headers": {"": "x"}}, "/headers/"),
     "a header word of 901": ({"headers": {"X-A": "x" * 901}}, "/headers/X-A"),
     "21 reply addresses": ({"reply_to": MANY[:21]}, "/reply_to"),
+    "a display name of 257": (
+        {"to": [{"address": "a@x.example", "name": "n" * 257}]},
+        "/to/0/name",
+    ),
     "a reply address that is none": ({"reply_to": ["x"]}, "/reply_to/0"),
     "metadata that is a word": ({"metadata": "x"}, "/metadata"),
     "51 metadata": ({"metadata": {f"{n}": "" for n in range(51)}}, "/metadata"),
@@ -193,6 +197,8 @@ RIGHT: dict[str, dict[str, object]] = {
     },
     "100 headers": {"headers": {f"X-{n}": "x" for n in range(100)}},
     "a header of one long word": {"headers": {"X-A": "x" * 900}},
+    "20 reply addresses": {"reply_to": MANY[:20]},
+    "a display name of 256": {"to": [{"address": "a@x.example", "name": "n" * 256}]},
     "50 metadata": {"metadata": {f"{n:064}": "x" * 1_024 for n in range(50)}},
     "metadata with lines": {"metadata": {"x": "a\nb"}},
     "one personal copy in a thread": {"thread_id": THREAD, "copies": "individual"},
@@ -323,6 +329,16 @@ def test_a_whole_job_is_understood() -> None:
     assert (found.headers, found.reply_to) == ((("X-A", "1"),), (Address("r@x.example"),))
     assert (found.metadata, found.lane) == ((("run", "7"),), Lane.HIGH)
     assert found.send_at == Instant(NOW + 3_600 * SECOND)
+
+
+def test_the_names_that_a_caller_gives_are_kept() -> None:
+    found = job(
+        conversation_id="c", trace_id="t", idempotency_key="k", not_after="2026-12-01T00:00:00Z",
+        on_duplicate="merge", auto_submitted="no",
+    )  # fmt: skip
+    assert (found.conversation_id, found.trace_id, found.idempotency_key) == ("c", "t", "k")
+    assert (found.on_duplicate, found.auto_submitted) == ("merge", "no")
+    assert found.not_after == Instant(NOW + 17 * 3_600 * SECOND)
 
 
 def test_a_time_that_is_past_is_now() -> None:

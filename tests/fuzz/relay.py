@@ -35,7 +35,8 @@ LINES_MOST = 60
 
 def replies(octets: bytes) -> None:
     """What a relay sends: cut or not, the same replies, whose octets are those that came."""
-    step, said = (octets[0] % 63 + 1, octets[1:]) if octets else (1, b"")
+    kind, said = (octets[0], octets[1:]) if octets else (0, b"")
+    step = (kind % 63 + 1) * (1 + len(said) // 1024)
     once = _read_replies([said])
     again = _read_replies([said[at : at + step] for at in range(0, len(said), step)])
     assert once == again
