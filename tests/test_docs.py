@@ -302,6 +302,15 @@ def test_every_test_that_shows_a_guarantee_is_there() -> None:
         assert f"def {name}(" in (ROOT / path).read_text("utf-8"), name
 
 
+def test_every_test_of_the_table_of_faults_is_there() -> None:
+    text = (DOCS / "decisions" / "0024-faults-and-what-follows.md").read_text("utf-8")
+    shown = re.findall(r"`(tests/[^`:]+\.py)(?:::(\w+))?`", text)
+    assert len(shown) > 30
+    for path, name in shown:
+        assert not name or f"def {name}(" in (ROOT / path).read_text("utf-8"), name
+        assert (ROOT / path).is_file(), path
+
+
 def test_every_row_of_the_selftest_is_said_to_show_something() -> None:
     told = list(_table("guarantees.md", "row"))
     assert told[1:-1] == [trial.name for trial in TRIALS]

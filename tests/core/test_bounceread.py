@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.core.bounceread import WORDS_MOST, Said, find_reason, make_sense, plain_words
+from postroom.core.bounceplain import WORDS_MOST, find_reason, plain_words
+from postroom.core.bounceread import Said, make_sense
 from postroom.core.bouncereason import (
     ADDRESS_REASONS,
     MEANINGS,
@@ -36,9 +37,25 @@ SAID = {
     "B17 disabled": (("failed", "5.2.1", 550, "550 5.2.1 The account is inactive"), _C.TEMPORARY, _R.RECIPIENT_DISABLED, False),
     "B19 nobody knows": (("failed", "5.0.0", None, "General failure"), _C.PERMANENT, _R.UNKNOWN, False),
     "a bare 550 may be a filter's": (("failed", None, 550, "550 <a@x.example>: User unknown"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
+    "a bare 550 in its own words": (("failed", "5.0.0", 550, "550 There is no person of that name in this house"), _C.PERMANENT, _R.RECIPIENT_UNKNOWN, True),
+    "a bare 550 that says where it looked": (("failed", "5.0.0", 550, "smtp; 550 No such user here"), _C.PERMANENT, _R.RECIPIENT_UNKNOWN, True),
+    "a bare 550 in a filter's own words": (("failed", "5.0.0", 550, "smtp; 550 No such user"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
+    "a bare 550 that is unavailable": (("failed", "5.0.0", 550, "550 mailbox is not available"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
+    "the word of another host around it": (("failed", "5.0.0", 550, "550 points: 12.8", "Undeliverable\nuser is not known"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
     "a bare 550 to RCPT is not": (("failed", None, 550, "550 User unknown (in reply to RCPT TO command)"), _C.PERMANENT, _R.RECIPIENT_UNKNOWN, True),
     "unknown after the content": (("failed", "5.0.0", 550, "550 Unknown user (in reply to end of DATA command)"), _C.PERMANENT, _R.RECIPIENT_REFUSED, False),
     "unknown at MAIL is the sender": (("failed", None, 550, "after MAIL FROM:<a@y.example>: 550 No such user"), _C.PERMANENT, _R.SENDER_REFUSED, False),
+    "disabled at MAIL is the sender": (("failed", "5.0.0", 550, "550 this account is disabled (in reply to MAIL FROM command)"), _C.PERMANENT, _R.SENDER_REFUSED, False),
+    "put off at once": (("failed", "4.0.0", 421, "421 come back in a while", "after initial connection: 421 come back in a while"), _C.TEMPORARY, _R.DOMAIN_TROUBLE, False),
+    "nobody is unknown at once": (("failed", "5.0.0", 550, "550 user unknown", "SMTP error after initial connection: 550 user unknown"), _C.PERMANENT, _R.SENDER_REFUSED, False),
+    "refused with our address, no word on why": (("failed", "5.0.0", 553, "553 a rule of the house holds for [192.0.2.1]"), _C.PERMANENT, _R.SENDER_REFUSED, False),
+    "refused without our address": (("failed", "5.0.0", 553, "553 a rule of the house holds"), _C.PERMANENT, _R.UNKNOWN, False),
+    "no such host, by its name server": (("failed", "5.1.2", 550, "550 5.1.2 <a@x.example>... Host unknown (Name server: x.example: host not found)"), _C.PERMANENT, _R.DOMAIN_UNKNOWN, True),
+    "a name server that is away": (("delayed", "4.1.2", 451, "451 4.1.2 <a@x.example>... (Name server: x.example: host name lookup failure)"), _C.DELAYED, _R.DOMAIN_TROUBLE, False),
+    "the domain or the user, Exim does not say": (("failed", None, 550, "550 Unrouteable address"), _C.PERMANENT, _R.DOMAIN_UNKNOWN, True),
+    "put off for ever, no word on why": (("failed", "4.0.0", 452, "452 Hm"), _C.TEMPORARY, _R.DOMAIN_TROUBLE, False),
+    "a status of no registry": (("failed", "5.7.999", 550, "550 5.7.999 no"), _C.PERMANENT, _R.MESSAGE_REFUSED, False),
+    "one that is put off": (("failed", "4.7.999", 450, "450 4.7.999 no"), _C.TEMPORARY, _R.DOMAIN_TROUBLE, False),
     "refused at once": (("failed", None, 554, "refused to talk to me: 554 Go away"), _C.PERMANENT, _R.SENDER_REFUSED, False),
     "a domain of ours": (("failed", "5.1.8", 553, "553 5.1.8 <a@y.example>... Domain of sender address a@y.example does not exist"), _C.PERMANENT, _R.SENDER_REFUSED, False),
     "a host by name": (("failed", None, 553, "553 x.example does not exist"), _C.PERMANENT, _R.DOMAIN_UNKNOWN, True),

@@ -10,8 +10,9 @@ from typing import Any
 import aiohttp
 
 from postroom.ops.tokenkeys import FILE
+from postroom.selftest.nursery import Nursery
 from support.clock import breathe
-from support.house import Nursery, house_in
+from support.house import house_in
 from support.inward import (
     LISTENER,
     TEMPLATES,

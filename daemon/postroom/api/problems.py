@@ -51,6 +51,7 @@ class Code(StrEnum):
     MAILBOX_QUEUE_FULL = "mailbox_queue_full"
     MAILBOX_HOURLY_LIMIT = "mailbox_hourly_limit"
     INTERNAL = "internal"
+    TOO_MANY_CONNECTIONS = "too_many_connections"
     DRAINING = "draining"
     NOT_READY = "not_ready"
     STORE_UNAVAILABLE = "store_unavailable"
@@ -214,6 +215,7 @@ TABLE: Final[Mapping[Code, Entry]] = {
     Code.INTERNAL: _E(
         500, "We have a fault", "Look into the log of the daemon, and report what you find.", 5
     ),
+    Code.TOO_MANY_CONNECTIONS: _E(503, "All connections are at work", _AGAIN, 1),
     Code.DRAINING: _E(503, "The daemon is stopping", _AGAIN, 2),
     Code.NOT_READY: _E(503, "The daemon is not ready", "Wait, or see the log of the daemon.", 2),
     Code.STORE_UNAVAILABLE: _E(503, "The store did not take it", _AGAIN, 1),

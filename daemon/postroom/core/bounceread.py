@@ -1,24 +1,21 @@
 """What a delivery report says of one recipient comes to: its reason, its class, and whether the address is no good.
 
-One pure function over data: the words of the report (`core.bouncewords`, then those that relays use, `core.replytable`),
-its enhanced status (RFC 3463), its reply code, and at what point of the dialogue it was said. Linear in the text.
+One pure function over data: the words of the report (`core.bounceplain`), its enhanced status (RFC 3463),
+its reply code, and at what point of the dialogue it was said. Linear in the text.
 """
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from postroom.core.bouncefamilies import (
-    POLICIES,
-    RATES,
-    RECIPIENTS,
-    REFUSALS,
-    SERVERS,
-    US,
-    apart,
-    find_family,
-    without_us,
+from postroom.core.bouncefamilies import REFUSALS, apart, find_family, without_us
+from postroom.core.bounceplain import (
+    WORDS_MOST,
+    find_reason,
+    find_row,
+    plain_words,
+    without_noise,
+    without_recipient,
 )
 from postroom.core.bouncereason import (
     PASSING_REASONS,
@@ -26,9 +23,8 @@ from postroom.core.bouncereason import (
     BounceReason,
     Sense,
 )
-from postroom.core.bouncestatus import RELAYS, reason_of_status
-from postroom.core.bouncewords import LAST, NOBODY, OURS, PEER, THEIRS, Phrases
-from postroom.core.throttles import WORDS
+from postroom.core.bouncestatus import reason_of_status
+from postroom.core.bouncewords import LAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +45,12 @@ class Said:
 _C = BounceClass
 _R = BounceReason
 
-WORDS_MOST: Final = 4096
 _CLOSING: Final = 421
-_BRACKETED: Final = re.compile(r"<[^<>\s]{0,320}>")
-_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,10}")
-# What says nothing of the mail that came back: qmail's own words, and what a scanner adds to every mail.
-_NOISE: Final = re.compile(
-    r"giving up on|(?:remote )?host (?:\S{1,120} )?said:|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
-    r" (?:by|with|for|con|par|mit|por|da|auf) [^\n]{0,60}(?:anti-?virus|viruses|viren|nod32)"
-    r"|informaci[oó]n de nod32[^\n_]{0,80}"
-)
-_NUMBERS: Final = re.compile(
-    r"(?<![\w.])[245]\d\d[ -](?:#?[245]\.\d{1,3}\.\d{1,3})?|(?<![\d.])#?[245]\.\d{1,3}\.\d{1,3}(?![\d.])"
-)
-
 # Where in the dialogue it was said: a recipient can be unknown only after RCPT, and what is said before MAIL is of us.
 _AT_CONNECT: Final = (
     "after initial connection",
     "refused to talk to me",
+    "but greeting failed",
     "after ehlo",
     "after helo",
     "reply to ehlo",
@@ -105,6 +89,19 @@ _PIPELINED: Final = (
 # Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
 _SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
 _SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
+_SURE_IN_FIELDS: Final = ("no such user here",)
+# What filters say, and servers that tell nobody why. Whoever says it in other words means it.
+_FORMULAS: Final = (
+    "user unknown",
+    "unknown user",
+    "no such user",
+    "unavailable",
+    "not available",
+    "reject",
+    "refuse",
+    "denied",
+    "verif",
+)
 _SURE_ALONE: Final = ("unknown user", "... user unknown", "... no such user", "... user not exist")
 _BARE: Final = frozenset({"0.0", "2.0", "2.1", "3.0"})  # they do not say it either
 MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
@@ -114,10 +111,32 @@ _RULES: Final = (
 # What some say of accounts that are there, too, where they show no server's answer.
 _HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
 # What an answer at once, to nothing but our name, does not really say.
-_NO_REASONS: Final = frozenset({None, _R.DOMAIN_TROUBLE, _R.MESSAGE_REFUSED})
-_NO_HOST: Final = re.compile(r"(?:^| )[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6} does not exist")
-# RFC 5321's own words for 550, which many say first whatever they mean: what follows decides.
-_WHATEVER: Final = "requested action not taken: mailbox unavailable"
+_NO_REASONS: Final = frozenset(
+    {
+        None,
+        _R.DOMAIN_TROUBLE,
+        _R.MESSAGE_REFUSED,
+        _R.RECIPIENT_UNKNOWN,
+        _R.RECIPIENT_REFUSED,
+        _R.RECIPIENT_DISABLED,
+    }
+)
+# What is refused at MAIL is refused to us, whatever is said: no recipient has been named, nothing sent.
+_NOT_AT_MAIL: Final = frozenset(
+    {
+        None,
+        _R.RECIPIENT_UNKNOWN,
+        _R.RECIPIENT_DISABLED,
+        _R.RECIPIENT_REFUSED,
+        _R.DOMAIN_UNKNOWN,
+    }
+)
+# A refusal that gives no reason, but names an address of the network, means ours.
+_WITHOUT_WHY: Final = frozenset({None, _R.MESSAGE_REFUSED})
+_OUR_IP: Final = re.compile(
+    r"(?<![\w.])[45]\d\d[ -][^\n]{0,300}?(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|ip)(?!\w)"
+)
+_FOUR: Final = re.compile(r"(?:smtp;)?[ \t]{0,8}4\d\d(?!\d)", re.IGNORECASE)
 _FILTERED: Final = (
     "550 : user unknown"  # a large Japanese provider's filter says so of addresses that are there
 )
@@ -157,73 +176,18 @@ def make_sense(said: Said) -> Sense:
     return Sense(_C.TEMPORARY if is_passing else _C.PERMANENT, reason)
 
 
-def plain_words(text: str, recipient: str | None = None) -> str:
-    """The text as it is looked at: lower case, one blank between words, without codes; addresses go, `recipient` is @."""
-    bounded = text[:WORDS_MOST].lower()
-    if recipient and "@" in recipient:
-        key = recipient.lower()
-        bounded = bounded.replace(f"<{key}>", " @ ").replace(key, " @ ")
-    words = _ADDRESS.sub(" ", _BRACKETED.sub(" ", _NOISE.sub(" ", bounded)))
-    return " ".join(_NUMBERS.sub(" ", words).split())
-
-
-@lru_cache(maxsize=32)  # a report can say the same of a hundred recipients
-def find_reason(words: str) -> BounceReason | None:
-    """What these words, made plain, say; None where they say nothing that is known."""
-    bare = _without_recipient(words)
-    if _WHATEVER not in bare:
-        return _find_reason(bare, apart(words))
-    telling = " ".join(bare.replace(_WHATEVER, " ").split())
-    return _find_reason(telling, apart(telling)) or _R.RECIPIENT_UNKNOWN
-
-
-def _without_recipient(words: str) -> str:
-    return " ".join(word for word in words.split() if word != "@")
-
-
-def _find_reason(words: str, said: str) -> BounceReason | None:
-    if _NO_HOST.search(words):
-        return _R.DOMAIN_UNKNOWN
-    return (
-        _find(OURS, words)
-        or find_family(RATES, said)
-        or _find(THEIRS, words)
-        or find_family(US, said)
-        or _find(NOBODY, without_us(words))
-        or find_family(RECIPIENTS, without_us(said))
-        or _find(PEER, words)
-        or _as_relays_say(without_us(words))
-        or find_family(SERVERS, said)
-        or find_family(POLICIES, said)
-    )
-
-
-def _as_relays_say(words: str) -> BounceReason | None:
-    for known in WORDS:
-        if all(needle in words for needle in known.needles):
-            return RELAYS.get(known.reading.reason)
-    return None
-
-
-def _find(rows: tuple[Phrases, ...], words: str) -> BounceReason | None:
-    padded = f" {words} "
-    for row in rows:
-        if any(all(part in padded for part in way) for way in row.ways):
-            return row.reason
-    return None
-
-
 def _reason(said: Said) -> BounceReason:
     if _FILTERED in " ".join(f"{said.diagnostic} {said.around}"[:WORDS_MOST].lower().split()):
         return _R.RECIPIENT_REFUSED
     diagnostic = plain_words(said.diagnostic or said.around, said.recipient)
     around = plain_words(said.around, said.recipient)
-    spoken = _without_recipient(f"{diagnostic} {around}")
+    spoken = without_recipient(f"{diagnostic} {around}")
+    told = find_reason(diagnostic)
     reason = (
-        find_reason(diagnostic)
+        told
         or reason_of_status(said.status)
         or find_reason(around)
-        or _find(LAST, spoken)
+        or find_row(LAST, spoken)
         or find_family(REFUSALS, without_us(apart(diagnostic)))
     )
     if reason is _R.DOMAIN_TROUBLE and reason_of_status(said.status) in _OF_US:
@@ -234,6 +198,8 @@ def _reason(said: Said) -> BounceReason:
         reason = _R.RECIPIENT_MAILBOX_FULL  # many name both
     if reason is None and said.code == _CLOSING:
         reason = _R.DOMAIN_TROUBLE
+    if reason is _R.RECIPIENT_UNKNOWN and told is None and not _is_placed(said, spoken):
+        return _R.RECIPIENT_REFUSED  # what stands around the server's answer is not its answer
     return _at_its_place(reason, said, spoken)
 
 
@@ -243,14 +209,26 @@ _OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
 def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> BounceReason:
     """The same reason, or the one that it must be where it was said."""
     if reason in _NO_REASONS and _any(_AT_CONNECT, words):
+        is_later = reason in {None, _R.DOMAIN_TROUBLE} and _FOUR.match(said.diagnostic)
+        return _R.DOMAIN_TROUBLE if is_later else _R.SENDER_REFUSED
+    if reason in _NOT_AT_MAIL and not _is_temporary(said) and _any(_AT_MAIL, words):
         return _R.SENDER_REFUSED
-    if reason in {None, _R.RECIPIENT_UNKNOWN, _R.DOMAIN_UNKNOWN} and _any(_AT_MAIL, words):
+    if reason in _WITHOUT_WHY and _OUR_IP.search(
+        without_noise(said.diagnostic[:WORDS_MOST].lower())
+    ):
         return _R.SENDER_REFUSED
+    if reason is None and _is_temporary(said):
+        return _R.DOMAIN_TROUBLE
     if reason is _R.RECIPIENT_UNKNOWN and _RULES in words:
         return _R.RECIPIENT_REFUSED
     if reason is _R.RECIPIENT_UNKNOWN and (said.status or "")[1:4] != ".1.":
         return reason if _is_sure(said, words) else _R.RECIPIENT_REFUSED
     return reason or _R.UNKNOWN
+
+
+def _is_placed(said: Said, words: str) -> bool:
+    """Whether its status or its place says that the recipient is meant."""
+    return (said.status or "")[1:4] == ".1." or _any(_AT_RCPT, words)
 
 
 def _is_sure(said: Said, words: str) -> bool:
@@ -260,9 +238,10 @@ def _is_sure(said: Said, words: str) -> bool:
     if said.code is None:
         return said.status is not None or not _any(_HEARSAY, words)
     is_bare = said.status is None or said.status[2:] in _BARE
-    if not is_bare or _any(_AT_RCPT, words) or _any(_SURE, words):
+    is_in_own_words = not _any(_FORMULAS, words)
+    if not is_bare or is_in_own_words or _any(_AT_RCPT, words) or _any(_SURE, words):
         return True
-    if said.status is None and _any(_SURE_ALONE, words):
+    if _any(_SURE_ALONE if said.status is None else _SURE_IN_FIELDS, words):
         return True
     return _any(_SURE_PEERS, said.diagnostic.lower())
 

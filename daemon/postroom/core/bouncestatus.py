@@ -54,12 +54,19 @@ _STATUS: Final[dict[str, BounceReason]] = {
     "7.133": _R.RECIPIENT_REFUSED,
     "7.134": _R.RECIPIENT_REFUSED,
     "7.136": _R.RECIPIENT_REFUSED,
+    "7.500": _R.DOMAIN_TROUBLE,
     "7.501": _R.SENDER_REFUSED,
     "7.502": _R.SENDER_REFUSED,
     "7.503": _R.SENDER_REFUSED,
     "7.506": _R.SENDER_REFUSED,
     "7.513": _R.SENDER_REFUSED,
+    "7.520": _R.SENDER_REFUSED,
     "7.750": _R.SENDER_REFUSED,
+}
+_SUBJECTS: Final[dict[str, BounceReason]] = {  # of details that no registry has
+    "4": _R.DOMAIN_TROUBLE,
+    "6": _R.MESSAGE_MALFORMED,
+    "7": _R.MESSAGE_REFUSED,
 }
 _PUT_OFF: Final = frozenset({"2.0", "3.2", "7.0", "7.1"})  # with 4: come again
 RELAYS: Final[dict[ReasonCode, BounceReason]] = {
@@ -103,4 +110,7 @@ def reason_of_status(status: str | None) -> BounceReason | None:
     if detail in _STATUS:
         return _STATUS[detail]
     reading = STATUS_BY_CLASS.get(f"{first}.{detail}") or STATUS.get(detail)
-    return None if reading is None else RELAYS.get(reading.reason)
+    if reading is None:
+        reason = _SUBJECTS.get(detail.partition(".")[0])
+        return _R.DOMAIN_TROUBLE if reason and first == "4" else reason
+    return RELAYS.get(reading.reason)

@@ -74,7 +74,12 @@ class Receiver:
     async def receive(self, reader: asyncio.StreamReader, envelope: Envelope) -> Answer:
         """What to answer to the content that comes now. Raises: HungUp. Cancelling it stops nothing."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._group.create_task(self._work(_Content(reader, self._parts), envelope, answer))
+        work = self._work(_Content(reader, self._parts), envelope, answer)
+        try:
+            self._group.create_task(work)
+        except RuntimeError:  # the daemon ends; what comes now must not be read as commands
+            work.close()
+            return Answer(Reply.STOPPING, hangs_up=True)
         return await answer
 
     async def _work(

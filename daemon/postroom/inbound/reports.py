@@ -241,7 +241,7 @@ def _understood(
     block: ReportedRecipient, words: _Words, reporting_mta: str | None
 ) -> ReportedRecipient:
     """The block with its status, its reply code and what they come to."""
-    maker = f"{MADE_BY} {reporting_mta or 'nobody'}"
+    maker = f"{MADE_BY} {reporting_mta or 'somebody'}"
     own = f"{words.of(block.recipient)}\n{maker}"
     near = _read_with(block, own)
     if near.reply_code is not None and near.sense.reason is not BounceReason.UNKNOWN:

@@ -46,10 +46,19 @@ class Daemon:
     async def serve(self) -> None:
         """Run until a signal says stop. Raises PostroomError when it can not start or not go on."""
         began = self._tools.clock.monotonic()
+        settings = self._settings
+        self._tools.chronicle.starting(
+            __version__, os.getpid(), settings.daemon.state_dir, len(settings.mailboxes)
+        )
+        self._listen_to_signals()
+        try:
+            await self._serve(began)
+        finally:
+            self._turn_deaf()
+
+    async def _serve(self, began: int) -> None:
         settings, tools = self._settings, self._tools
         state_dir = settings.daemon.state_dir
-        tools.chronicle.starting(__version__, os.getpid(), state_dir, len(settings.mailboxes))
-        self._listen_to_signals()
         files = Files(state_dir, tools.clock)
         async with tools.open_outbox(
             state_dir, tools.clock, tools.entropy, files.spool.has, self._rules
@@ -77,6 +86,15 @@ class Daemon:
             loop.add_signal_handler(number, self._tools.chronicle.signal_ignored, number.name)
         if os.isatty(_STDERR):
             loop.add_signal_handler(signal.SIGHUP, self._stop.set)
+
+    def _turn_deaf(self) -> None:
+        """It is over: the loop would give signals back to the kernel, which makes another end of a clean one."""
+        loop = asyncio.get_running_loop()
+        numbers = (*_STOPS, *_IGNORED)
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        for number in numbers:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
     async def _live(
         self, outbox: Outbox, joined: Joined, group: asyncio.TaskGroup, began: int

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from postroom.core.listening import Listening
 from postroom.core.refusal import Wanted
 from postroom.inbound.filing import Filing
 from postroom.inbound.intake import Intake, IntakeMailbox, IntakeParts
+from postroom.inbound.limits import Limits
 from postroom.inbound.listener import Listener
 from postroom.inbound.nursery import Nursery
 from postroom.inbound.parts import Parts
@@ -21,6 +22,7 @@ from postroom.inbound.verify.authresults import Servers
 from postroom.inbound.verify.resolver import DnsResolver
 from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.descriptors import Shares, take_descriptors
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
 from postroom.ports.errors import StoreError
@@ -130,6 +132,7 @@ def join_inward(
         raws=RawFiles(files.spool, files.mails),
         clock=tools.clock,
         chronicle=tools.chronicle,
+        limits=_limits(tools.limits, take_descriptors()),
     )
     return Inward(intake, Listener(parts, group), nursery, verifier, filing, tools.smtp_sockets)
 
@@ -138,6 +141,13 @@ def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBoo
     return AddressBook(
         settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
     )
+
+
+def _limits(limits: Limits, shares: Shares) -> Limits:
+    """As many clients as there are descriptors for."""
+    connections = min(limits.connections, shares.listener)
+    kept = min(limits.kept_for_others, connections // 2)
+    return replace(limits, connections=connections, kept_for_others=kept)
 
 
 def _verifier(listening: Listening, tools: Tools) -> MailVerifier:

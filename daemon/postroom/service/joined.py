@@ -4,10 +4,11 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from postroom import __version__
-from postroom.api.parts import Parts
+from postroom.api.parts import Bounds, Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
@@ -17,6 +18,7 @@ from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
+from postroom.ops.descriptors import Shares, take_descriptors
 from postroom.ops.host import find_host_name
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
@@ -163,8 +165,10 @@ async def join(
         principal=_principal_of(tools.chronicle),
         on_fault=tools.chronicle.request_failed,
         on_store_refused=tools.chronicle.store_refused,
+        on_crowded=partial(tools.chronicle.peer_refused, reason="all connections are at work"),
         on_accepted=intake.tell,
         version=__version__,
+        bounds=_bounds(tools.bounds, take_descriptors()),
     )
     return Joined(
         parts,
@@ -203,6 +207,11 @@ def _dispatcher(
     dispatcher = Dispatcher(outbox.loop, way.worlds, way.host, flights, account, clock)
     dispatcher.mind(trust.believed_at)
     return dispatcher
+
+
+def _bounds(bounds: Bounds, shares: Shares) -> Bounds:
+    """As many connections as there are descriptors for."""
+    return replace(bounds, connections=min(bounds.connections, shares.api))
 
 
 def _is_operator(uid: int) -> bool:

@@ -165,6 +165,7 @@ ROUTES: Final = (
         {200: LeaseList},
         (Code.UNKNOWN_MAILBOX,),
         body=Acquire,
+        may_wait=True,
     ),
     Route(
         "PATCH",
