@@ -14,6 +14,7 @@ from postroom.core.matching import (
     WEAK_FOR,
     Confidence,
     MatchedBy,
+    address_key,
     find_ids,
     normalise_id,
     relay_aliases,
@@ -273,3 +274,8 @@ def test_an_index_of_more_than_4096_characters_is_none() -> None:
 
 def test_a_weak_sign_counts_for_thirty_days() -> None:
     assert timedelta(days=30) == WEAK_FOR
+
+
+def test_two_spellings_of_an_address_have_one_key() -> None:
+    assert address_key("Ann@One.EXAMPLE") == "ann@one.example"
+    assert address_key("STRASSE@x.example") == address_key("straße@x.example")

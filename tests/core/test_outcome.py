@@ -405,3 +405,13 @@ def test_a_minute_and_an_hour_themselves_are_heard(asked: str, seconds: int) -> 
 
 def test_nobody_is_patient_with_what_was_refused_for_good() -> None:
     assert read("rcpt", "550 5.1.1 user unknown").patience is None
+
+
+def test_a_host_that_is_blocked_is_not_slowed_down() -> None:
+    verdict = read("greeting", "554 listed at spamhaus")
+    assert (verdict.reason, verdict.slows) == (ReasonCode.IP_BLOCKED, None)
+
+
+def test_500_before_mail_is_for_good() -> None:
+    assert read("greeting", "500 listed at spamhaus").reason is ReasonCode.IP_BLOCKED
+    assert read("greeting", "499 listed at spamhaus").reason is ReasonCode.RELAY_BUSY
