@@ -54,6 +54,12 @@ def test_a_header_that_has_a_field_says_which(name: str, field: str) -> None:
     ]
 
 
+def test_one_long_word_among_others_is_refused_and_one_of_900_is_not() -> None:
+    assert header_faults({"X-A": "x" * 900 + " y"}) == []
+    ((where, _),) = header_faults({"X-A": "y " + "x" * 901})
+    assert where == "/headers/X-A"
+
+
 def test_half_a_character_in_a_header_is_refused_and_breaks_nothing() -> None:
     ((where, said),) = header_faults({"X-A": "a\ud800"})
     assert where == "/headers/X-A"
@@ -70,8 +76,8 @@ def test_half_a_character_in_a_header_is_refused_and_breaks_nothing() -> None:
         ({"path": "a"}, f"{AT}/path", "The path must be absolute."),
         ({"pin": True}, AT, "An attachment needs a ref or a path."),
         ({"path": "/a", "pin": 1}, f"{AT}/pin", "This must be true or false."),
-        ({"path": "/a", "content_id": "<a"}, f"{AT}/content_id", None),
-        ({"path": "/a", "content_id": "a>"}, f"{AT}/content_id", None),
+        ({"path": "/a", "content_id": "<abc"}, f"{AT}/content_id", None),
+        ({"path": "/a", "content_id": "abc>"}, f"{AT}/content_id", None),
         ({"path": "/a", "filename": " . "}, f"{AT}/filename", None),
         ({"path": "/a", "filename": "a\\b"}, f"{AT}/filename", None),
     ],

@@ -68,6 +68,10 @@ def test_a_hundred_turns_a_day_are_a_person_and_one_more_is_none(
     assert is_too_much(TURNS, times, NOW) is expected
 
 
+def test_one_more_than_the_largest_bound_is_remembered() -> None:
+    assert [most_of(bounds) for bounds in (MACHINE, PROMPT_TURNS, TURNS)] == [21, 11, 101]
+
+
 def test_prompt_is_half_a_minute_and_quiet_ten_minutes() -> None:
     assert timedelta(seconds=30) == PROMPT
     assert timedelta(minutes=10) == QUIET
@@ -87,7 +91,15 @@ def test_no_more_need_be_remembered_than_a_bound_needs(minutes: list[int]) -> No
 
 @pytest.mark.parametrize(
     ("strangers", "ours", "expected"),
-    [(6, 6, True), (6, 12, True), (6, 13, False), (6, 3, True), (6, 2, False), (6, 0, False)],
+    [
+        (6, 6, True),
+        (6, 12, True),
+        (6, 13, False),
+        (6, 3, True),
+        (6, 2, False),
+        (6, 0, False),
+        (10, 4, False),
+    ],
 )
 def test_a_domain_is_a_peer_where_about_as_much_comes_from_it_as_goes_there(
     strangers: int, ours: int, *, expected: bool
