@@ -279,3 +279,11 @@ def test_a_weak_sign_counts_for_thirty_days() -> None:
 def test_two_spellings_of_an_address_have_one_key() -> None:
     assert address_key("Ann@One.EXAMPLE") == "ann@one.example"
     assert address_key("STRASSE@x.example") == address_key("straße@x.example")
+
+
+def test_a_prefix_or_a_tag_counts_only_in_front() -> None:
+    for subject in ("Notes: Re: the plan", "Plan [team] of May", "Plan, AW: May"):
+        assert subject_key(subject) == subject.casefold()
+        assert not answers_something(subject)
+    assert not forwards_something("Plan [team] Fwd: May")
+    assert forwards_something("[team] Fwd: May")
