@@ -6,7 +6,7 @@ RUN = $(VENV)/.run-installed
 DEV = $(VENV)/.dev-installed
 FUZZ = $(VENV)/.fuzz-installed
 
-.PHONY: demo test check lint format types imports unused unit bench chaos fuzz mutants clean
+.PHONY: demo test check lint format types imports unused unit man bench chaos fuzz mutants clean
 
 demo: $(RUN)
 	$(BIN)/postroom demo
@@ -46,6 +46,10 @@ unused: $(DEV)
 unit: $(DEV)
 	$(BIN)/python -m pytest
 
+# The manual pages that are made from the code, written anew; a test holds them against it.
+man: $(DEV)
+	POSTROOM_GOLDEN=write $(BIN)/python -m pytest -q tests/test_manual.py -k made_from_the_code
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
@@ -64,7 +68,7 @@ fuzz: $(FUZZ)
 	mkdir -p build/fuzz
 	cd build/fuzz && PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(abspath $(BIN))/python -m fuzz --seconds $(SECONDS) $(TARGETS)
 
-# `make mutants MODULES="pace gates"`: a change at a time, and whether a test notices; a minute or two a module (docs/decisions/0026).
+# `make mutants MODULES="pace gates"`: a change at a time, and whether a test notices; a minute or two a module (docs/decisions/0031).
 mutants: $(DEV)
 	PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(BIN)/python -m mutants $(MODULES)
 
