@@ -256,6 +256,8 @@ def test_who_wrote_it_says_what_event_it_is(kind: AutomationKind, known: str, un
 
 def test_who_asks_for_nothing_gets_what_someone_has_to_act_on() -> None:
     unasked = {
+        "alert.raised",
+        "alert.cleared",
         "delivery.sent",
         "delivery.delayed",
         "delivery.skipped",
