@@ -68,7 +68,7 @@ fuzz: $(FUZZ)
 	mkdir -p build/fuzz
 	cd build/fuzz && PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(abspath $(BIN))/python -m fuzz --seconds $(SECONDS) $(TARGETS)
 
-# `make mutants MODULES="pace gates"`: a change at a time, and whether a test notices; a minute or two a module (docs/decisions/0031).
+# `make mutants MODULES="pace gates"`: a change at a time, and whether a test notices; a minute or two a module (docs/decisions/0032).
 mutants: $(DEV)
 	PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(BIN)/python -m mutants $(MODULES)
 

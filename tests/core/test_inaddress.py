@@ -193,3 +193,13 @@ def test_a_mailbox_without_templates_has_no_addresses_with_tokens() -> None:
     assert AddressBook({"bare": bare}, (), None, [KEY]).find("bare@example.com", NOW) == Ours(
         "bare", None
     )
+
+
+def test_a_book_becomes_another_one_and_forgets_what_it_was() -> None:
+    found = AddressBook(BOXES, ["reply.example.com"], "support", [KEY])
+    empty = AddressBook({}, ["other.example"], None, ())
+    found.become(empty)
+    for box in BOXES.values():
+        assert found.find(box.address, NOW) == Unknown(is_foreign=True)
+    assert found.find("postmaster@reply.example.com", NOW) == Unknown(is_foreign=True)
+    assert found.find("a@other.example", NOW) == Unknown(is_foreign=False)
