@@ -39,6 +39,7 @@ from postroom.inbound.reports import (
     READ_TYPES,
     is_notice,
     is_receipt,
+    is_rejection,
     is_report,
     is_report_in_words,
     read_report,
@@ -52,6 +53,7 @@ SUBJECT_MOST: Final = 1000
 _INDEX_MOST: Final = 1000
 _FORWARDED: Final = ("delivered-to", "x-original-to", "x-forwarded-to")
 _IDENTITY: Final = ("from", "date", "subject", "message-id")
+_PASSED_ON: Final = frozenset({AutomationKind.LIST, AutomationKind.BULK})
 _ONCE: Final = (*_IDENTITY, "to", "cc", "reply-to", "in-reply-to")
 
 
@@ -62,12 +64,12 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         defects.add(Defect.BARE_NEWLINE)
     parts = read_parts(raw)
     defects |= parts.defects
-    is_known = is_report(parts) or is_notice(raw, parts)
+    is_known = is_report(parts) or is_notice(raw, parts) or is_rejection(raw, parts)
     report = read_report(raw, parts, defects) if is_known else None
     mail = describe(
         parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
     )
-    is_mute = mail.evidence == (NULL_REVERSE_PATH,) or mail.automation is AutomationKind.LIST
+    is_mute = mail.evidence == (NULL_REVERSE_PATH,) or mail.automation in _PASSED_ON
     if is_mute and not envelope_sender and is_report_in_words(raw, parts):
         # No word of its header says what it is, but its text does.
         mail = replace(mail, automation=AutomationKind.REPORT, evidence=("report-words",))
