@@ -53,6 +53,8 @@ FAMILIES = {
     "us, on a list of spam": ("550 refused for a spam list", _R.SENDER_REFUSED),
     "us, complained of": ("554 too many complaints: spam complaints", _R.SENDER_REFUSED),
     "us, our From": ("550 From domain does not resolve", _R.SENDER_REFUSED),
+    "us, not yet": ("451 192.0.2.7 is not yet authorized to deliver mail", _R.DOMAIN_TROUBLE),
+    "us, our domain in the DNS": ("550 Domain may not exist or DNS check failed", _R.SENDER_REFUSED),
     "shut to one": ("550 They are not accepting mail from list@y.example", _R.RECIPIENT_REFUSED),
     "full, and much is stored": ("550 They have too much mail stored", _R.RECIPIENT_MAILBOX_FULL),
     "mail, to whom": ("550 unqualified recipient address not allowed", _R.MESSAGE_MALFORMED),

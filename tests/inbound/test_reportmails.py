@@ -55,6 +55,8 @@ MAILS = {
         [FULL],
     ),
     "an address of X.400": (plain(f"did not reach the following recipient(s):\n\nc=XX;p=House;o=Floor;dda:SMTP={A}; on Mon, 30 Nov 2026\n    The recipient name is not recognized\n"), [GONE]),
+    "in Chinese": (plain(f"无法发送到 {A}\n退信原因:收件方邮箱可用容量不足\n", "退信"), [FULL]),
+    "a command that it sent": (plain(f"{A}\nIt sent: RCPT TO:<{A}>\nRemote server replied: 550 User unknown\n"), [GONE]),
     "what the old message said": (plain(f"It could not be delivered to the following user:\n\n<{A}>\n\nOld message:\n\nPost by non-member\n"), [(A, _C.PERMANENT, _R.UNKNOWN)]),
     "not collected": (plain(f"The message, addressed to '{A}', failed because it has not been collected after 30 days\n"), [AWAY]),
     "to a list's owner": (plain(f"{A} - no such user here.\nThere is no user by that name.\n", "Warning", "Precedence: bulk\n"), [GONE]),
@@ -124,6 +126,14 @@ def test_a_receipt_is_no_report(case: str, tmp_path: Path) -> None:
     parsed = read(raw.replace("MAILER-DAEMON@mx", "alice@x"), "alice@x.example", tmp_path)
     assert parsed.report is None
     assert parsed.automation is AutomationKind.AUTO_REPLY
+
+
+def test_a_report_with_a_sender_that_says_neither_who_nor_why_is_none(tmp_path: Path) -> None:
+    text = plain("You have 3 messages that could not be sent. Click here.\n", "Undeliverable: mail")
+    assert read(text, "x@y.example", tmp_path).report is None
+    told = plain(f"<{A}>: 550 5.1.1 unknown user\n", "Undeliverable: mail")
+    assert says(read(told, "x@y.example", tmp_path)) == [GONE]
+    assert says(read(text, "", tmp_path)) == [(None, _C.PERMANENT, _R.UNKNOWN)]
 
 
 def test_a_padded_line_before_the_header_is_none() -> None:

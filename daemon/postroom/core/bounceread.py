@@ -73,6 +73,7 @@ _AT_RCPT: Final = (
     "reply to rcpt",
     "after rcpt",
     "rcpt to generated",
+    "sent: rcpt to",
     ">>> rcpt to",
     "<<< rcpt to",
     "[rcpt_to]",

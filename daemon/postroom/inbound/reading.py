@@ -19,6 +19,7 @@ from postroom.core.inmail import (
     Person,
     ReaderSigns,
     Report,
+    ReportedRecipient,
     TextConfidence,
 )
 from postroom.core.subject import answers_something, forwards_something
@@ -76,7 +77,9 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
     if report is None and mail.automation is AutomationKind.REPORT:
         # It comes from where no person writes and is called a report: its fields may stand anywhere.
         found = read_report(raw, parts, defects)
-        report = found if found.recipients else None
+        # What has a sender, and says neither who nor why, is what those write who want a link clicked.
+        is_telling = not envelope_sender or any(map(_tells, found.recipients))
+        report = found if found.recipients and is_telling else None
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
@@ -106,6 +109,10 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
             body.hidden,
         ),
     )
+
+
+def _tells(one: ReportedRecipient) -> bool:
+    return (one.recipient or one.status or one.reply_code) is not None
 
 
 def describe(

@@ -96,6 +96,8 @@ FORMS: Final = (
     _form("at the end of a sentence", rf"^[^\n:@]{{1,80}}:[ \t]{{0,8}}{_EITHER}[^\n@]{{0,20}}$"),
     # DragonFly, Google Workspace, InterScan
     _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_MARKED}"),
+    # Aliyun, NetEase
+    _form("behind a label, in Chinese", rf"(?:无法发送到|无法投递到|無法傳送到|收件人)[ \t:\uff1a]{{0,8}}{_EITHER}"),
     _form("a mailing list", rf"\bmailing list {_BRACKETED}"),
     _form("in a list", rf"\b(?:errors|recipients|addresses|users?): {_EITHER}"),
 )  # fmt: skip
