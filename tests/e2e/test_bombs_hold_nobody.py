@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from postroom.selftest.nursery import Nursery
 from support.bombs import bombs
-from support.house import House, Nursery, house_in
+from support.house import House, house_in
 from support.inward import SUPPORT, find_events, free_port, listening_at, mail, mail_to
 from support.pulse import pulse_of
 from support.relay import ScriptedRelay

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support.house import House, Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import House, house_in
 from support.inward import ALICE, SUPPORT, came_in, free_port, listening_at, mail_to
 from support.real_daemon import POSTROOM, env
 from support.relay import ScriptedRelay

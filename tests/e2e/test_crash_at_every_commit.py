@@ -8,7 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from support.house import House, Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import House, house_in
 from support.relay import Default, Hold, ScriptedRelay
 
 

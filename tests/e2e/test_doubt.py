@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from support.house import House, Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import House, house_in
 from support.inward import (
     ALICE,
     SUPPORT,

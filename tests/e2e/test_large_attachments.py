@@ -7,7 +7,8 @@ import threading
 from email import message_from_bytes, policy
 from pathlib import Path
 
-from support.house import Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import house_in
 from support.post import open_post, settings
 from support.relay import Hold, ScriptedRelay
 

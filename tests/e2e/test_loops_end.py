@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.house import House, Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import House, house_in
 from support.inward import (
     ALICE,
     SUPPORT,

@@ -9,8 +9,9 @@ from typing import Any
 
 import aiohttp
 
+from postroom.selftest.nursery import Nursery
 from support.clock import breathe
-from support.house import House, Nursery, house_in
+from support.house import House, house_in
 from support.inward import answer_to, came_in, free_port, listening_at, mail_to, reply_to
 from support.relay import ScriptedRelay, Transaction
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from postroom.core.ids import Kind, encode_id
+from postroom.selftest.nursery import Nursery
 from postroom.store.sqlite import inbox_receive, loop_start
 from support.clock import breathe
-from support.house import Nursery, house_in
+from support.house import house_in
 from support.inward import (
     LISTENER,
     TEMPLATES,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.house import House, Nursery
+from postroom.selftest.nursery import Nursery
+from support.house import House
 from support.inward import SUPPORT, came_in, mail_to, reply_to
 from support.judged import ALICE, letter, office
 from support.listening import Client

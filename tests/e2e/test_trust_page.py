@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from postroom.inbound.newtext import find_new
-from support.house import Nursery
+from postroom.selftest.nursery import Nursery
 from support.inward import SUPPORT, came_in, mail, mail_to
 from support.judged import ALICE, letter, office
 from support.signing import sign

@@ -9,9 +9,10 @@ import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
+from postroom.selftest.nursery import Nursery
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
-from support.house import Nursery, house_in
+from support.house import house_in
 from support.inward import SUPPORT, came_in, free_port, listening_at, mail, mail_to, reply_to
 from support.relay import ScriptedRelay
 from support.store_host import HERE, NOON, outbox_in

@@ -67,6 +67,18 @@ async def test_trouble_of_ours_is_never_said_to_be_the_clients(
     assert "secret words" not in " ".join(client.heard)
 
 
+async def test_a_daemon_that_ends_takes_no_content_and_reads_none_as_commands() -> None:
+    async with listening() as house, house.client() as client:
+        ended = asyncio.TaskGroup()
+        async with ended:
+            pass
+        house.listener.receiver._group = ended
+        assert await client.begin() == "354 End data with <CR><LF>.<CR><LF>"
+        await client.send(b"NOOP\r\n.\r\n")
+        assert [await client.hear(), await client.hear()] == [Reply.STOPPING, ""]
+    assert house.inbox.asked == 0
+
+
 @pytest.mark.parametrize("ending", ["reset", "closed"])
 async def test_a_peer_that_hangs_up_behind_the_dot_is_stored_once(ending: str) -> None:
     async with listening() as house:

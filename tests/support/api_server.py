@@ -130,6 +130,7 @@ def fake_parts(group: asyncio.TaskGroup, faults: list[tuple[str, Exception]]) ->
         principal=fixed_uid,
         on_fault=lambda name, fault: faults.append((name, fault)),
         on_store_refused=lambda fault: faults.append(("store", fault)),
+        on_crowded=lambda uid: faults.append((f"crowded by {uid}", OSError())),
         on_accepted=lambda new, result: None,
         version="1.2.3",
         bounds=Bounds(),

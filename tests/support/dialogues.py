@@ -17,7 +17,10 @@ A file, line by line (blank lines and `#` are for readers):
     ! early 1000                                   it reads so many bytes of the content
     ! raw 250 ok\\r\\n250 stray\\r\\n                  it writes these bytes
     ! flood 250 9000                               it writes `250 ` and so many letters, and no end of the line
-    ! tls | tls wrong                              it takes up TLS, with a certificate for another name
+    ! drip 0.02 250 ok                             it writes this line, one byte each so many seconds
+    ! repeat 9000 250-more\\r\\n                    it writes these bytes so many times
+    ! tls | tls wrong | tls expired | tls strange | tls old
+        it takes up TLS; its certificate is for another name, of last year, from somebody unknown, or its TLS is 1.1
     ! deaf 0.1 | drop | reset                      it reads nothing for a while; it closes the connection
     ! rest                                         it reads what comes until the client closes: never a terminator
     => stage=dot code=250 marked dotted reusable   how the next mail ended
@@ -33,9 +36,10 @@ import contextlib
 import socket
 import ssl
 import struct
+import warnings
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import trustme
@@ -102,10 +106,19 @@ class Authority:
         ca.cert_pem.write_to_path(self.path)
         self._ca = ca
 
-    def server(self, name: str = "127.0.0.1") -> ssl.SSLContext:
-        """What a server for this name needs."""
+    def server(self, kind: str = "") -> ssl.SSLContext:
+        """What a server needs, or one with which something is wrong."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._ca.issue_cert(name).configure_cert(context)
+        ca = trustme.CA() if kind == "strange" else self._ca
+        name = "other.example" if kind == "wrong" else "127.0.0.1"
+        end = datetime(2025, 1, 1, tzinfo=UTC) if kind == "expired" else None
+        begin = datetime(2024, 1, 1, tzinfo=UTC) if kind == "expired" else None
+        ca.issue_cert(name, not_after=end, not_before=begin).configure_cert(context)
+        if kind == "old":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+            context.set_ciphers("ALL:@SECLEVEL=0")
         return context
 
 
@@ -299,11 +312,10 @@ class _Server:
                     await self._hear(line)
             case "content" | "early":
                 await self._read_content(int(rest or "0"))
-            case "raw" | "flood":
-                count = int(rest.partition(" ")[2]) if word == "flood" else 0
-                self._writer.write(_bytes(rest) if not count else rest[:4].encode() + b"x" * count)
+            case "raw" | "flood" | "repeat" | "drip":
+                await self._write(word, rest)
             case "tls":
-                context = self._authority.server("other.example" if rest else "127.0.0.1")
+                context = self._authority.server(rest)
                 with contextlib.suppress(OSError):
                     await self._writer.start_tls(context)
             case "deaf":
@@ -313,6 +325,21 @@ class _Server:
             case _:
                 return await self._end(word)
         return False
+
+    async def _write(self, word: str, rest: str) -> None:
+        first, _, text = rest.partition(" ")
+        with contextlib.suppress(OSError, RuntimeError):  # uvloop's way to say that it is closed
+            match word:
+                case "raw":
+                    self._writer.write(_bytes(rest))
+                case "flood":
+                    self._writer.write(f"{first} ".encode() + b"x" * int(text))
+                case "repeat":
+                    self._writer.write(_bytes(text) * int(first))
+                case _:
+                    for octet in f"{text}\r\n".encode():
+                        self._writer.write(bytes([octet]))
+                        await _pause(float(first))
 
     async def _end(self, word: str) -> bool:
         if word == "rest":

@@ -8,23 +8,23 @@ async with house_in(tmp_path, relay) as house:
 """
 
 import asyncio
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 
+from postroom.selftest.nursery import Nursery
 from support.clock import breathe
+from support.nursery import Birth
 
 
-ROOT = Path(__file__).parents[2]
+T = TypeVar("T")
+
 SETTINGS = """\
 [daemon]
 state_dir = "{folder}/state"
@@ -47,33 +47,6 @@ retry = {{ first_s = 1, jitter = 0, cap_s = 1 }}
 """
 
 
-class Nursery:
-    """The process that makes daemons (support.nursery); one for many houses, since it is what takes time to start."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.nursery"],
-            env={**os.environ, "PYTHONPATH": f"{ROOT}/daemon:{ROOT}/tests"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, asked: dict[str, Any]) -> Any:
-        """Its answer."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{json.dumps(asked)}\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        """End it, and every daemon that still lives."""
-        with self._process:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-
-
 @dataclass
 class House:
     """The nursery that makes daemons, and the way to talk with the one that lives."""
@@ -93,8 +66,8 @@ class House:
 
     async def start(self, *, is_awaited: bool = True, **more: Any) -> int:
         """The pid of a new daemon, once it is ready."""
-        asked = {"start": str(self.config), "log": str(self.folder / "log"), **more}
-        pid: int = await self._ask(asked)
+        birth = Birth(str(self.config), str(self.folder / "log"), **more)
+        pid = await self._ask(self.nursery.start, birth)
         self.alive.add(pid)
         if is_awaited:
             await self.until(self._is_ready)
@@ -102,10 +75,13 @@ class House:
 
     async def end(self, pid: int, timeout_s: float = 10) -> int | None:
         """How a daemon ended; None = it still lives."""
-        code: int | None = await self._ask({"wait": pid, "timeout_s": timeout_s})
-        if code is not None:
-            self.alive.discard(pid)
-        return code
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while (code := await self._ask(self.nursery.find_end, pid)) is None:
+                    await breathe()
+                self.alive.discard(pid)
+                return code
+        return None
 
     async def kill(self, pid: int) -> None:
         """SIGKILL."""
@@ -125,7 +101,7 @@ class House:
 
     async def post(self, **fields: Any) -> dict[str, Any]:
         """The answer to a job that is taken."""
-        plain = {"mailbox_id": "support", "subject": "s", "text": "t"}
+        plain = {"mailbox_id": "support", "subject": "Subject-of-a-job", "text": "text-of-a-job"}
         status, told = await self.ask("POST", "/jobs", {**plain, **fields})
         assert status in (200, 202), told
         return dict(told)
@@ -165,8 +141,8 @@ class House:
             return False
         return status == 200
 
-    async def _ask(self, asked: dict[str, Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(None, self.nursery.ask, asked)
+    async def _ask(self, question: Callable[..., T], *given: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(None, question, *given)
 
 
 @asynccontextmanager

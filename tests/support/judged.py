@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from support.house import House, Nursery, house_in
+from postroom.selftest.nursery import Nursery
+from support.house import House, house_in
 from support.inward import SUPPORT, free_port, mail
 from support.nameserver import NameServer, name_server
 from support.relay import ScriptedRelay

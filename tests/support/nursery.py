@@ -1,25 +1,25 @@
-"""Real daemons that start at once: a process that has imported everything, and forks one for each line it reads.
+"""The shipped maker of daemons (postroom.selftest.nursery), whose daemons are more special here.
 
-`python -m support.nursery` reads JSON lines: {"start": CONFIG, "log": FILE, "env": {…}, "kill": [POINT, SIDE] | null,
-"boot_id": ID | null, "umask": N} answers the pid; {"wait": PID, "timeout_s": S} answers how it ended (an exit code,
-minus a signal, or null). When its input ends, so do its children.
-
-A daemon with `kill` ends itself with SIGKILL before or after the first commit of a named point (docs/internals.md).
+A daemon with `kill` = [POINT, SIDE] ends itself with SIGKILL before or after the first COMMIT of a transaction in which the
+statement of that point ran: deeper than the shipped one, which knows the ports and not the SQL behind them.
+A daemon with `kept` asks the disk that it is on, and keeps so many bytes of it free; others are told that there is room.
 """
 
-import json
 import os
-import select
+import resource
 import signal
 import sqlite3
 import sys
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from postroom.service.main import run
+from postroom.api.parts import Bounds
+from postroom.inbound.limits import Limits
+from postroom.selftest import nursery
+from postroom.service.tools import Tools
 from postroom.store.sqlite import (
     accept_unit,
     inbox_publish,
@@ -33,8 +33,16 @@ from postroom.store.sqlite import (
 )
 from postroom.store.sqlite.opening import HostIdentity, OpeningRules
 from postroom.store.sqlite.outbox import Setting, open_outbox
+from postroom.store.sqlite.space import Inodes
 
 
+ROOT = Path(__file__).parents[2]
+_PATHS = [str(ROOT / "daemon"), str(ROOT / "tests")]
+COMMAND = (
+    sys.executable,
+    "-c",
+    f"import sys; sys.path[:0] = {_PATHS}; from support.nursery import main; main()",
+)
 POINTS = {
     "accept": accept_unit._JOB,
     "start": loop_start._START,
@@ -72,71 +80,54 @@ def killer(point: str, side: str) -> type[sqlite3.Connection]:
     return Killer
 
 
-def _open(asked: dict[str, Any], *given: Any) -> Any:
-    factory = killer(*asked["kill"]) if asked.get("kill") else sqlite3.Connection
+@dataclass(frozen=True, slots=True)
+class Birth(nursery.Birth):
+    """`umask`: with which it begins; `descriptors`: how many it may have open at most.
+
+    `bounds` and `limits` are what clients of the API and of the listener are allowed where that differs; times in
+    seconds.
+    """
+
+    kill: tuple[str, str] | None = None
+    boot_id: str | None = None
+    umask: int = 0o022
+    descriptors: int | None = None
+    kept: int | None = None
+    bounds: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def _open(birth: Birth, *given: Any) -> Any:
+    factory = killer(*birth.kill) if birth.kill else sqlite3.Connection
     *parts, rules = given
-    if asked.get("boot_id"):
-        rules = replace(rules or OpeningRules(), host=HostIdentity("machine", asked["boot_id"]))
-    setting = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, factory)
-    return open_outbox(*parts, rules, setting)
+    if birth.boot_id:
+        rules = replace(rules or OpeningRules(), host=HostIdentity("machine", birth.boot_id))
+    room = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, lambda _: Inodes(0, 0))
+    setting = room if birth.kept is None else Setting(birth.kept)
+    return open_outbox(*parts, rules, replace(setting, factory=factory))
 
 
-def _live(asked: dict[str, Any]) -> int:
-    log = os.open(asked["log"], os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for fd, to in ((nothing, 0), (log, 1), (log, 2)):
-        os.dup2(fd, to)
-    os.closerange(3, 64)
-    os.umask(asked.get("umask", 0o022))
-    os.environ.update(asked.get("env", {}))
-    return run(
-        Path(asked["start"]), fit=lambda tools: replace(tools, open_outbox=partial(_open, asked))
+def fit(shipped: Any, tools: Tools, birth: Birth) -> Tools:
+    """A daemon's tools, and what its process is allowed."""
+    os.umask(birth.umask)
+    if birth.descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (birth.descriptors, birth.descriptors))
+    usual = Bounds()
+    bounds = {
+        name: timedelta(seconds=value) if isinstance(getattr(usual, name), timedelta) else value
+        for name, value in birth.bounds.items()
+    }
+    fitted = replace(
+        tools,
+        open_outbox=partial(_open, birth),
+        bounds=replace(usual, **bounds),
+        limits=replace(Limits(), **birth.limits),
     )
-
-
-def _start(asked: dict[str, Any]) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    code = os.EX_SOFTWARE
-    try:
-        code = _live(asked)
-    except BaseException as error:  # noqa: BLE001 - a fork must never go back to its parent's loop
-        sys.stderr.write(f"{error!r}\n")
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _wait(pid: int, timeout_s: float) -> int | None:
-    fd = os.pidfd_open(pid)
-    try:
-        if not select.select([fd], [], [], timeout_s)[0]:
-            return None
-    finally:
-        os.close(fd)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return shipped(fitted, birth)  # type: ignore[no-any-return]
 
 
 def main() -> None:
     """Serve until the input ends."""
-    alive: set[int] = set()
-    for line in sys.stdin:
-        asked = json.loads(line)
-        if "start" in asked:
-            answer: int | None = _start(asked)
-            alive.add(answer or 0)
-        else:
-            answer = _wait(asked["wait"], asked["timeout_s"])
-            if answer is not None:
-                alive.discard(asked["wait"])
-        sys.stdout.write(f"{json.dumps(answer)}\n")
-        sys.stdout.flush()
-    for pid in alive:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-if __name__ == "__main__":
-    main()
+    nursery.Birth = Birth  # type: ignore[misc]
+    nursery.fit = partial(fit, nursery.fit)  # type: ignore[assignment]
+    nursery.main()

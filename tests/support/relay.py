@@ -84,6 +84,7 @@ class Hold:
 
     def __init__(self) -> None:
         self.event = asyncio.Event()
+        self.is_reached = False
 
     def release(self) -> None:
         self.event.set()
@@ -425,6 +426,8 @@ class _Talk:
                 case Delay(seconds):
                     await self._relay.pause(seconds)
                 case Hold():
+                    action.is_reached = True
+                    self._relay.changed()
                     await action.event.wait()
                 case Drop(is_reset):
                     self._drop(is_reset=is_reset)

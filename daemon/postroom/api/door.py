@@ -1,7 +1,7 @@
 """From a request to an answer: find the call, see who asks, check query and body, ask the handler, write it down.
 
 Nothing that goes wrong leaves as anything but a problem (RFC 9457); what nobody expected is told to `on_fault` and
-answered 500 without a word of it.
+answered 500 without a word of it. Who does not read its answer is hung up on, before another one is made for it.
 """
 
 import asyncio
@@ -28,7 +28,12 @@ _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 # Names nothing of the libraries behind it.
 _SERVER: Final = "postroom"
-_BAD_REQUEST: Final = 400
+# What is behind it can not be read, or nobody has the time.
+_LAST_WORDS: Final = frozenset(
+    {Code.BODY_TIMEOUT, Code.BODY_INCOMPLETE, Code.BAD_REQUEST, Code.TOO_MANY_CONNECTIONS}
+)
+
+_CROWDED: Final = Refusal(Code.TOO_MANY_CONNECTIONS, "As many calls as there may be are under way.")
 
 
 class Door:
@@ -37,13 +42,36 @@ class Door:
     def __init__(self, table: Table, parts: Parts) -> None:
         self._table = table
         self._parts = parts
+        self._waiting = 0
 
     async def answer(self, request: web.BaseRequest, uid: int | None) -> web.StreamResponse:
         """The answer to one request of the user `uid`, None = somebody without a name."""
         found = self._table.find(request.path)
+        route = None if found is None else found.methods.get(request.method)
+        if route is None or not route.may_wait:
+            return await self._tell(request, found, uid)
+        if self._waiting >= self._parts.bounds.waits:
+            return self.send_away(uid)
+        self._waiting += 1
+        try:
+            return await self._tell(request, found, uid)
+        finally:
+            self._waiting -= 1
+
+    def send_away(self, uid: int | None) -> web.StreamResponse:
+        """What somebody is told for whom there is no room."""
+        self._parts.on_crowded(uid)
+        return refuse(_CROWDED)
+
+    async def _tell(
+        self, request: web.BaseRequest, found: Found | None, uid: int | None
+    ) -> web.StreamResponse:
         name = f"{request.method} {shown(request.path)}"
         result = await guarded(self._parts, name, self._ask(request, found, uid))
-        return await _write(request, result, found)
+        stall = self._parts.bounds.stall
+        if isinstance(result, Content):
+            return await _stream(request, result, (result.stall or stall).total_seconds())
+        return await _write(request, _made(result, found), stall.total_seconds())
 
     async def _ask(self, request: web.BaseRequest, found: Found | None, uid: int | None) -> Result:
         if found is None:
@@ -91,9 +119,7 @@ def _no_query(wanted: type[Asked]) -> Asked | Refusal:
     return decode_query("", wanted)
 
 
-async def _write(
-    request: web.BaseRequest, result: Result, found: Found | None
-) -> web.StreamResponse:
+def _made(result: Answer | Text | Nothing | Refusal, found: Found | None) -> web.Response:
     match result:
         case Answer():
             return _response(_ENCODER.encode(result.value), result.status, _JSON, result.headers)
@@ -103,12 +129,6 @@ async def _write(
             return _response(result.text, 200, result.content_type, {})
         case Nothing():
             return web.Response(status=204, headers={"Server": _SERVER})
-        case Content():
-            try:
-                return await _stream(request, result)
-            finally:
-                if result.close is not None:
-                    result.close()
 
 
 def refuse(refusal: Refusal, found: Found | None = None) -> web.Response:
@@ -119,7 +139,7 @@ def refuse(refusal: Refusal, found: Found | None = None) -> web.Response:
         headers["Allow"] = found.allow
     body = _ENCODER.encode(render_problem(refusal))
     response = _response(body, entry.status, _PROBLEM, headers)
-    if refusal.code in {Code.BODY_TIMEOUT, Code.BODY_INCOMPLETE, Code.BAD_REQUEST}:
+    if refusal.code in _LAST_WORDS:
         response.force_close()
     return response
 
@@ -132,22 +152,35 @@ def _response(body: bytes, status: int, content_type: str, headers: Any) -> web.
     )
 
 
-async def _stream(request: web.BaseRequest, content: Content) -> web.StreamResponse:
+async def _write(
+    request: web.BaseRequest, response: web.Response, stall_s: float
+) -> web.StreamResponse:
+    try:
+        async with asyncio.timeout(stall_s):
+            await response.prepare(request)
+            await response.write_eof()
+    except TimeoutError:
+        _hang_up(request)
+    return response
+
+
+async def _stream(request: web.BaseRequest, content: Content, stall_s: float) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={"Content-Type": content.content_type, "Server": _SERVER, **content.headers}
     )
     response.content_length = content.size_bytes
-    await response.prepare(request)
-    if request.method != "HEAD":
-        stall_s = None if content.stall is None else content.stall.total_seconds()
-        try:
+    try:
+        await response.prepare(request)
+        if request.method != "HEAD":
             async for piece in content.pieces:
                 async with asyncio.timeout(stall_s):
                     await response.write(piece)
-        except TimeoutError:
-            _hang_up(request)
-            return response
-    await response.write_eof()
+        await response.write_eof()
+    except TimeoutError:
+        _hang_up(request)
+    finally:
+        if content.close is not None:
+            content.close()
     return response
 
 

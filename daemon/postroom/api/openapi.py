@@ -22,6 +22,7 @@ _ALWAYS: Final = (
     Code.INVALID_REQUEST,
     Code.UNKNOWN_FIELD,
     Code.INTERNAL,
+    Code.TOO_MANY_CONNECTIONS,
     Code.STORE_UNAVAILABLE,
 )
 _WITH_BODY: Final = (

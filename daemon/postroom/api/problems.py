@@ -24,6 +24,7 @@ class Code(StrEnum):
     BODY_TIMEOUT = "body_timeout"
     WRONG_STATE = "wrong_state"
     BACKUP_UNDER_WAY = "backup_under_way"
+    CONSUMER_LIMIT = "consumer_limit"
     LEASE_LOST = "lease_lost"
     ALREADY_REPLIED = "already_replied"
     LOG_RESET = "log_reset"
@@ -51,6 +52,7 @@ class Code(StrEnum):
     MAILBOX_QUEUE_FULL = "mailbox_queue_full"
     MAILBOX_HOURLY_LIMIT = "mailbox_hourly_limit"
     INTERNAL = "internal"
+    TOO_MANY_CONNECTIONS = "too_many_connections"
     DRAINING = "draining"
     NOT_READY = "not_ready"
     STORE_UNAVAILABLE = "store_unavailable"
@@ -104,6 +106,11 @@ TABLE: Final[Mapping[Code, Entry]] = {
     ),
     Code.BACKUP_UNDER_WAY: _E(
         409, "Another backup is under way", "Wait for its end, then ask again."
+    ),
+    Code.CONSUMER_LIMIT: _E(
+        409,
+        "There are as many consumers as there may be",
+        "Use one that `GET /v1/consumers` lists, or delete one that nobody uses.",
     ),
     Code.LEASE_LOST: _E(
         409,
@@ -214,6 +221,7 @@ TABLE: Final[Mapping[Code, Entry]] = {
     Code.INTERNAL: _E(
         500, "We have a fault", "Look into the log of the daemon, and report what you find.", 5
     ),
+    Code.TOO_MANY_CONNECTIONS: _E(503, "All connections are at work", _AGAIN, 1),
     Code.DRAINING: _E(503, "The daemon is stopping", _AGAIN, 2),
     Code.NOT_READY: _E(503, "The daemon is not ready", "Wait, or see the log of the daemon.", 2),
     Code.STORE_UNAVAILABLE: _E(503, "The store did not take it", _AGAIN, 1),

@@ -60,8 +60,8 @@ class Text:
 class Content:
     """Bytes in pieces; `size_bytes` is None where nobody knows it before.
 
-    Who takes nothing for `stall` is hung up on; None = it may take as long as it likes. `close` is called at the end,
-    however that comes.
+    Who takes nothing for `stall` is hung up on; None = as of every answer. `close` is called at the end, however that
+    comes.
     """
 
     pieces: AsyncIterator[bytes]
@@ -86,7 +86,8 @@ class Route:
 
     `body` None = the body is not read for it (the handler streams it, or there is none); `needs_body`: an empty body
     is a fault; `shown_body` is its shape in the OpenAPI document where that says more. `good` maps status to the shape of the answer, None = no JSON (`content_type` says what then).
-    `takes_work`: refused while the daemon is stopping. `is_bare`: also without the base path. `is_upload`: the body is
+    `takes_work`: refused while the daemon is stopping. `may_wait`: it may go on for long, so some connections are kept
+    from it. `is_bare`: also without the base path. `is_upload`: the body is
     bytes of any kind.
     """
 
@@ -103,6 +104,7 @@ class Route:
     is_batch: bool = False
     content_type: str = "application/json"
     takes_work: bool = False
+    may_wait: bool = False
     is_bare: bool = False
     is_upload: bool = False
 

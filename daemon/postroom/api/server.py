@@ -3,6 +3,8 @@
 aiohttp's low-level server does the HTTP; its own routing, bodies and errors are not used, so that every answer is ours.
 A client that hangs up, or closes its sending side, has taken back its question: the handler is cancelled. What it had
 given us to store goes on (see `tasks`).
+There are so many connections at once: one more takes the place of the one that has been longest without a whole
+request. So many calls are under way at once: one more is told so, and its connection ends.
 """
 
 import asyncio
@@ -13,16 +15,15 @@ from typing import Any, Final, cast
 
 from aiohttp import web
 
-from postroom.api.door import Door, refuse
+from postroom.api.door import Door
+from postroom.api.handling import Handler
 from postroom.api.parts import Parts
-from postroom.api.problems import Code, Refusal
 from postroom.api.routes.every import ROUTES
 from postroom.api.routing import Table
 
 
 # A waiting reader is told to go within this; a handler that takes longer is cancelled.
 _SHUTDOWN_S: Final = 5.0
-_INTERNAL: Final = 500
 
 
 class ApiServer:
@@ -56,31 +57,29 @@ class ApiServer:
             self._runner = None
 
 
-class _Connection(web.RequestHandler):
+class _Connection(Handler):
     """One connection, and who is at its other end: asked once, as the kernel took it down at connect(2)."""
 
     def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(server, loop=loop, **server.settings)
-        self._principal = server.parts.principal
+        self._server = server
         self.uid: int | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         with suppress(OSError):
-            self.uid = self._principal(transport.get_extra_info("socket"))
+            self.uid = self._server.parts.principal(transport.get_extra_info("socket"))
         super().connection_made(transport)
+        self._server.enter(self)
 
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = _INTERNAL,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        if request.writer.output_size:
-            raise ConnectionError
-        if status < _INTERNAL:
-            return refuse(Refusal(Code.BAD_REQUEST, "The request can not be read as HTTP."))
-        return refuse(Refusal(Code.INTERNAL, "Something went wrong on our side."))
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._server.leave(self)
+        super().connection_lost(exc)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is no whole request of it that is not answered."""
+        waiter = self._waiter
+        return not self._request_count or (waiter is not None and not waiter.done())
 
 
 class _Server(web.Server):
@@ -93,11 +92,36 @@ class _Server(web.Server):
             "access_log": None,
             "auto_decompress": False,
             "lingering_time": parts.bounds.linger.total_seconds(),
+            "keepalive_timeout": parts.bounds.idle.total_seconds(),
         }
         self._door = door
+        self._inside: dict[_Connection, None] = {}  # in the order of their last answers
+        self._calls = 0
+
+    def enter(self, one: _Connection) -> None:
+        """Make room for this connection."""
+        self._inside[one] = None
+        if len(self._inside) > self.parts.bounds.connections:
+            oldest = next(each for each in self._inside if each.is_waiting)
+            self.leave(oldest)
+            oldest.force_close()
+
+    def leave(self, one: _Connection) -> None:
+        """It is gone, or as good as."""
+        self._inside.pop(one, None)
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(self, asyncio.get_running_loop())
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        return await self._door.answer(request, cast(_Connection, request.protocol).uid)
+        asking = cast(_Connection, request.protocol)
+        if self._calls >= self.parts.bounds.calls:
+            return self._door.send_away(asking.uid)
+        self._calls += 1
+        try:
+            return await self._door.answer(request, asking.uid)
+        finally:
+            self._calls -= 1
+            if asking in self._inside:
+                del self._inside[asking]
+                self._inside[asking] = None

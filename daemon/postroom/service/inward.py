@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from postroom.core.listening import Listening
 from postroom.core.refusal import Wanted
 from postroom.inbound.filing import Filing
 from postroom.inbound.intake import Intake, IntakeMailbox, IntakeParts
+from postroom.inbound.limits import Limits
 from postroom.inbound.listener import Listener
 from postroom.inbound.nursery import Nursery
 from postroom.inbound.parts import Parts
@@ -21,6 +22,8 @@ from postroom.inbound.verify.authresults import Servers
 from postroom.inbound.verify.resolver import DnsResolver
 from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.descriptors import Shares, take_descriptors
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
 from postroom.ports.errors import StoreError
@@ -35,11 +38,13 @@ _PARSERS: Final = 2  # processes: as many as the cores of a small machine
 class IntakeTold:
     """Implements ports.inbox.IntakeAccount."""
 
-    def __init__(self, chronicle: Chronicle) -> None:
+    def __init__(self, chronicle: Chronicle, signals: InwardSignals) -> None:
         self._chronicle = chronicle
+        self._signals = signals
 
     def published(self, publication: Publication, result: PublishResult) -> None:
         """A message is an event now, or was one before."""
+        self._signals.published(publication, result)
         if isinstance(result, Doubled):
             self._chronicle.mail_doubled(
                 publication.received.number, publication.mailbox_id, result.seq
@@ -51,6 +56,7 @@ class IntakeTold:
 
     def mail_set_aside(self, number: int, error: Exception) -> None:
         """It stays stored, unpublished."""
+        self._signals.set_aside += 1
         self._chronicle.mail_set_aside(number, error)
 
     def verifier_failed(self, error: Exception) -> None:
@@ -117,7 +123,7 @@ def join_inward(
                 box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
                 for box in settings.mailboxes.values()
             },
-            account=IntakeTold(tools.chronicle),
+            account=IntakeTold(tools.chronicle, tools.arrivals),
             clock=tools.clock,
             verifier=verifier,
             at_once=_PARSERS,
@@ -130,6 +136,8 @@ def join_inward(
         raws=RawFiles(files.spool, files.mails),
         clock=tools.clock,
         chronicle=tools.chronicle,
+        refused=tools.arrivals.refused,
+        limits=_limits(tools.limits, take_descriptors()),
     )
     return Inward(intake, Listener(parts, group), nursery, verifier, filing, tools.smtp_sockets)
 
@@ -138,6 +146,13 @@ def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBoo
     return AddressBook(
         settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
     )
+
+
+def _limits(limits: Limits, shares: Shares) -> Limits:
+    """As many clients as there are descriptors for."""
+    connections = min(limits.connections, shares.listener)
+    kept = min(limits.kept_for_others, connections // 2)
+    return replace(limits, connections=connections, kept_for_others=kept)
 
 
 def _verifier(listening: Listening, tools: Tools) -> MailVerifier:

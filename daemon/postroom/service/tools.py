@@ -6,8 +6,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from postroom.api.parts import Bounds
+from postroom.inbound.limits import Limits
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.supervisor import Supervisor
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.host import Clock, Entropy
@@ -26,7 +29,8 @@ class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
     `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
-    `open_outbox` opens the store, `timeouts` are for relays.
+    `open_outbox` opens the store, `timeouts` are for relays, `bounds` for clients of the API, `limits` for those of
+    the listener; `arrivals` counts what comes in.
     """
 
     clock: Clock
@@ -39,3 +43,6 @@ class Tools:
     accepts_lost_keys: bool = False
     open_outbox: OpenOutbox = open_outbox
     timeouts: Timeouts = field(default_factory=Timeouts)
+    arrivals: InwardSignals = field(default_factory=InwardSignals)
+    bounds: Bounds = field(default_factory=Bounds)
+    limits: Limits = field(default_factory=Limits)

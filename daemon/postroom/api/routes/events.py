@@ -64,7 +64,7 @@ async def stream_events(call: Call[StreamQuery, None]) -> Result:
         return refused
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     pieces = stream(call.parts, span[0], after)
-    return Content(pieces, _STREAM, None, headers, call.parts.bounds.stall)
+    return Content(pieces, _STREAM, None, headers)
 
 
 async def _find_gap(reader: Reader, after: int, span: tuple[str, int, int]) -> Refusal | None:
@@ -113,6 +113,7 @@ ROUTES: Final = (
         (Code.LOG_RESET, Code.LOG_TRIMMED),
         StreamQuery,
         content_type=_STREAM,
+        may_wait=True,
     ),
     Route("GET", "/events/{id}", get_event, "Read an event", {200: Event}),
 )

@@ -140,7 +140,7 @@ ROUTES: Final = (
     Route(
         "GET", "/jobs", list_jobs, "List jobs", {200: JobList}, (Code.FILTER_COMBINATION,), JobQuery
     ),
-    Route("GET", "/jobs/{id}", get_job, "Read a job", {200: Job}, (), JobWait),
+    Route("GET", "/jobs/{id}", get_job, "Read a job", {200: Job}, (), JobWait, may_wait=True),
     Route(
         "POST",
         "/jobs/{id}/cancel",
