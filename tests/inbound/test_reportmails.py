@@ -39,9 +39,10 @@ BLOCK = f"Final-Recipient: rfc822;{A}\nAction: failed\n"
 
 MAILS = {
     "a letter in front of what is enclosed is not closed": (
-        plain(f"<{A}>:\nRemote host said: 550-5.1.1 The email account does not exist.\n\n--- Enclosed are the original headers of the message.\n"),
+        plain(f"<{A}>:\nRemote host said: 550-5.1.1 The email account does not exist.\n\n--- Enclosed are the original headers of the message.\nHow your account was closed\n"),
         [GONE],
     ),
+    "nor is what is disclosed": (plain(f"<{A}>:\n550 5.1.1 The account does not exist, no more is disclosed\n"), [GONE]),
     "nor is an inbox that is carefully full": (plain(f"<{A}>:\n550 5.1.1 unknown user, look at your inbox carefully\n"), [GONE]),
     "after the message, qmail": (
         plain(f"<{A}>:\n192.0.2.7 failed after I sent the message.\nRemote host said: 554 This user doesn't have an account here\n"),
@@ -59,8 +60,26 @@ MAILS = {
     "a command that it sent": (plain(f"{A}\nIt sent: RCPT TO:<{A}>\nRemote server replied: 550 User unknown\n"), [GONE]),
     "what the old message said": (plain(f"It could not be delivered to the following user:\n\n<{A}>\n\nOld message:\n\nPost by non-member\n"), [(A, _C.PERMANENT, _R.UNKNOWN)]),
     "not collected": (plain(f"The message, addressed to '{A}', failed because it has not been collected after 30 days\n"), [AWAY]),
+    "at RCPT, as an old server says it": (plain(f"Unknown user: {A}\nRCPT TO generated following response:\n553 5.3.0 Addressee unknown\n"), [GONE]),
+    "who rejected it is no reason": (
+        typed(f"{BLOCK}Status: 5.1.1\n", words=f"{A}\nThe following organization rejected your message: mx.x.example.\n"),
+        [GONE],
+    ),
+    "the original's Message-ID is no recipient": (
+        plain(f"It is about a message with the following header fields:\n  Message-id: <1@y.example>\n  From: {B}\n  Subject: x\n\n  Recipient address: {A}\n  Reason: quota reached, out of storage\n"),
+        [FULL],
+    ),
+    "fields of the original are not malformed": (typed(f"{BLOCK}Status: 5.0.0\n", words="About a message with the following header fields: none.\nReason: the user reached his quota"), [FULL]),
+    "two, and what is said of each": (
+        plain(f"{A} - mailbox is full\n{B} - no such user here\n", "Undelivered"),
+        [FULL, (B, _C.PERMANENT, _R.RECIPIENT_UNKNOWN)],
+    ),
+    "a gateway of X.400": (
+        typed(f'{BLOCK}Status: 5.0.0\nDiagnostic-Code: Reason 1 (Unable-To-Transfer)\nX400-Supplementary-Info: "it says 5.7.1 Unable to relay for a"\n'),
+        [(A, _C.PERMANENT, _R.RELAYING_DENIED)],
+    ),
     "to a list's owner": (plain(f"{A} - no such user here.\nThere is no user by that name.\n", "Warning", "Precedence: bulk\n"), [GONE]),
-    "another system's field": (typed(f"{BLOCK}Status: 5.1.1\nX-Supplementary-Info: <mx.x.example #5.1.1 smtp;550 5.1.1 no such user>\n"), [GONE]),
+    "another system's field": (typed(f"{BLOCK}Status: 5.0.0\nX-Supplementary-Info: <mx.x.example #5.2.2 smtp;552 5.2.2 the mailbox is full>\n"), [FULL]),
     "a remark behind the status": (typed(f"{BLOCK}Status: 5.0.0 (recipient reached disk quota)\n"), [FULL]),
     "a remark behind the action": (typed(f"Final-Recipient: rfc822;{A}\nAction: failed (mailbox is full)\nStatus: 5.0.0\n"), [FULL]),
     "an answer there comes before a remark": (typed(f"{BLOCK}Status: 5.0.0 (unknown user)\nDiagnostic-Code: smtp; 552 mailbox is full\n"), [FULL]),
@@ -134,6 +153,14 @@ def test_a_report_with_a_sender_that_says_neither_who_nor_why_is_none(tmp_path: 
     told = plain(f"<{A}>: 550 5.1.1 unknown user\n", "Undeliverable: mail")
     assert says(read(told, "x@y.example", tmp_path)) == [GONE]
     assert says(read(text, "", tmp_path)) == [(None, _C.PERMANENT, _R.UNKNOWN)]
+
+
+@pytest.mark.parametrize("head", ["Precedence: bulk", "X-ML-Name: l"])
+def test_a_report_may_look_like_a_mailing(head: str, tmp_path: Path) -> None:
+    raw = plain(f"<{A}>: 550 5.1.1 unknown user\n", "Warning", f"{head}\n")
+    parsed = read(raw.replace("MAILER-DAEMON", "robot"), "", tmp_path)
+    assert says(parsed) == [GONE]
+    assert parsed.evidence == ("report-words",)
 
 
 def test_a_padded_line_before_the_header_is_none() -> None:
