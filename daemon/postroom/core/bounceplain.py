@@ -37,7 +37,7 @@ _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1
 _NOISE: Final = re.compile(
     r"undeliverable:|undeliverable (?:mail|message)|the error that the other server returned was"
     r"|smtp error from remote (?:mail )?server|(?<=\n)554 5\.0\.0 service unavailable"
-    r"|the following organization rejected your message|rejected by (?:the recipient domain|the server for the recipient domain)"
+    r"|rejected by (?:the recipient domain|the server for the recipient domain)"
     r"|giving up on(?: [^\s]{1,60})?|(?:remote )?host (?:\S{1,120} )?said:"
     r"|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable"
     r"|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
