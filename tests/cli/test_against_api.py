@@ -50,6 +50,8 @@ SEND = "send --mailbox support --to ann@example.com --subject Hi --text x"
         (f"release {SENT}", 69),
         ("cancel --hold-reason restored --yes", 0),
         ("doctor --confirm-clock", 0),
+        ("reload", 0),
+        ("reload --dry-run", 0),
         ("dead-letters --since 7d", 0),
         ("events --after 0", 0),
         ("mailboxes", 0),

@@ -143,3 +143,13 @@ def test_what_is_minted_is_read(number: int, days: int) -> None:
 )
 def test_our_own_addresses_are_known_without_any_key(address: str, is_own: bool) -> None:  # noqa: FBT001
     assert AddressBook(BOXES, (), None, ()).is_own(address) is is_own
+
+
+def test_a_book_becomes_another_one_and_forgets_what_it_was() -> None:
+    found = AddressBook(BOXES, ["reply.example.com"], "support", [KEY])
+    empty = AddressBook({}, ["other.example"], None, ())
+    found.become(empty)
+    for box in BOXES.values():
+        assert found.find(box.address, NOW) == Unknown(is_foreign=True)
+    assert found.find("postmaster@reply.example.com", NOW) == Unknown(is_foreign=True)
+    assert found.find("a@other.example", NOW) == Unknown(is_foreign=False)

@@ -53,6 +53,7 @@ from postroom.ports.loop import (
     Readiness,
     SlowedView,
 )
+from postroom.ports.reloading import Draining, NotReloaded, Reloaded
 from postroom.ports.submitting import (
     Prepared,
     RefusalCode,
@@ -512,6 +513,22 @@ class FakeBackups:
     def _close(self) -> None:
         self.is_busy = False
         self.closed += 1
+
+
+@dataclass
+class FakeReloads:
+    """Answers so, and remembers who asked for what."""
+
+    answer: Reloaded | NotReloaded | Draining | Exception = field(
+        default_factory=lambda: Reloaded((), (), (), 1)
+    )
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+
+    async def reload(self, by: str, *, is_dry_run: bool) -> Reloaded | NotReloaded | Draining:
+        self.asked.append((by, is_dry_run))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
 
 @dataclass

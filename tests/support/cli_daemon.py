@@ -57,6 +57,26 @@ HISTORY = [
         "by": "loop",
     },
 ]
+RELOADED = {
+    "changed": [
+        {"path": "mailbox.support.pace.per_second", "kind": "changed", "before": "2", "after": "5"},
+        {"path": "relay.main.password", "kind": "changed", "before": None, "after": None},
+        {"path": "mailbox.new", "kind": "added", "before": None, "after": "new\u202e@example.com"},
+    ],
+    "needs_restart": [
+        {"path": "api.mode", "kind": "changed", "before": "0660", "after": "0600"},
+    ],
+    "warnings": [
+        {
+            "file": "postroom.toml",
+            "key": "listener.postmaster",
+            "wrong": "is missing.",
+            "fix": "Name one.",
+        }
+    ],
+    "mailboxes": 2,
+    "dry_run": False,
+}
 REPLIED = {"reply_code": 550, "enhanced_status": "5.1.1", "reply_text": EVIL}
 DELIVERY = {
     **DELIVERIES[2],
@@ -470,6 +490,7 @@ def _teach_the_rest(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/version", {"name": "postroom", "version": "0.1.0", "api": "v1"})
     daemon.on("GET /v1/readyz", {"status": "ready"})
     daemon.on("POST /v1/attachments", Say(201, {"ref": "att_1"}))
+    daemon.on("POST /v1/reload", RELOADED)
     daemon.on("POST /v1/clock/confirm", {"at": AT, "is_doubted": False})
 
 

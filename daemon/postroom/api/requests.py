@@ -175,6 +175,12 @@ class Bulk(Asked, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=100_000)] = 1000
 
 
+class Reload(Asked, frozen=True):
+    """Read the settings again, or only say what that would change."""
+
+    dry_run: bool = False
+
+
 class BulkResolve(Bulk, frozen=True, kw_only=True):
     """Settle doubt in bulk."""
 

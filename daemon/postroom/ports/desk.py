@@ -285,3 +285,11 @@ class Admin(Protocol):
     async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
         """Hold what waits for mailboxes that are gone (mailbox_removed), free what waits for those that came back."""
         ...
+
+    async def note_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
+        """Remember which mailboxes there are. From then on the mark holds what is under way for any other."""
+        ...
+
+    async def settle_mailbox(self, mailbox_id: str, at: Instant) -> None:
+        """Hold what waits for a mailbox that is noted as gone, free what was held for one that is there."""
+        ...

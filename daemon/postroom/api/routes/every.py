@@ -17,6 +17,7 @@ from postroom.api.routes import (
     jobs,
     leases,
     mailboxes,
+    reload,
     suppressions,
     threads,
 )
@@ -47,5 +48,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     *threads.ROUTES,
     *daemon.ROUTES,
     *backups.ROUTES,
+    *reload.ROUTES,
     Route("GET", "/openapi.json", openapi, "This description", {200: None}),
 )
