@@ -6,7 +6,7 @@ RUN = $(VENV)/.run-installed
 DEV = $(VENV)/.dev-installed
 FUZZ = $(VENV)/.fuzz-installed
 
-.PHONY: demo test check lint format types imports unused unit bench chaos fuzz clean
+.PHONY: demo test check lint format types imports unused unit man bench chaos fuzz clean
 
 demo: $(RUN)
 	$(BIN)/postroom demo
@@ -45,6 +45,10 @@ unused: $(DEV)
 
 unit: $(DEV)
 	$(BIN)/python -m pytest
+
+# The manual pages that are made from the code, written anew; a test holds them against it.
+man: $(DEV)
+	POSTROOM_GOLDEN=write $(BIN)/python -m pytest -q tests/test_manual.py -k made_from_the_code
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks

@@ -5,6 +5,7 @@ import sys
 
 from benchmarks import ours
 from benchmarks.inward import inward
+from benchmarks.memory import memory
 from benchmarks.versus import versus
 
 
@@ -18,6 +19,7 @@ MEASURES = {
     "high": ours.high,
     "accept": ours.accept,
     "recovery": ours.recovery,
+    "memory": memory,
 }
 
 

@@ -24,9 +24,9 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 class Sink:
     """The relay: benchmarks/sink.py in a process of its own, and a connection that asks it questions."""
 
-    def __init__(self, delay_ms=0):
+    def __init__(self, delay_ms=0, kind=()):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.sink", "0", str(delay_ms)],
+            [sys.executable, "-m", "benchmarks.sink", "0", str(delay_ms), *kind],
             stdout=subprocess.PIPE,
             cwd=ROOT,
             env=ENV,
@@ -43,6 +43,10 @@ class Sink:
     @property
     def count(self):
         return int(self.ask(b"XCOUNT"))
+
+    @property
+    def open_now(self):
+        return int(self.ask(b"XOPEN"))
 
     def seen(self, name, within_s=30):
         """When it saw the recipient `t-name@…`, on the monotonic clock; waits for it."""
@@ -70,9 +74,9 @@ class Sink:
 
 
 @contextmanager
-def sink(delay_ms=0):
-    """A sink that is gone afterwards."""
-    one = Sink(delay_ms)
+def sink(delay_ms=0, *kind):
+    """A sink that is gone afterwards; `kind`: "mute", or nothing."""
+    one = Sink(delay_ms, kind)
     try:
         yield one
     finally:
@@ -129,7 +133,7 @@ class Daemon:
         self.config.chmod(0o600)
         self.process = None
 
-    def start(self):
+    def start(self, within_s=START_S):
         """Start it and wait until it answers; how many seconds that took."""
         began = time.monotonic()
         with (self.folder / "log").open("ab") as log:
@@ -141,7 +145,7 @@ class Daemon:
                 cwd=ROOT,
                 env=ENV,
             )
-        while time.monotonic() < began + START_S and self.process.poll() is None:
+        while time.monotonic() < began + within_s and self.process.poll() is None:
             try:
                 self.http = UnixHttp(self.socket)
                 self.get("/v1/readyz")

@@ -16,6 +16,9 @@ from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
+from postroom.core.alert import CAUSES, AlertKind, Cause
+from postroom.core.alert import MEANINGS as ALERTS
+from postroom.core.alertrules import RULES
 from postroom.core.bouncereason import MEANINGS as BOUNCES
 from postroom.core.bouncereason import BounceClass
 from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
@@ -27,7 +30,7 @@ from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
 from postroom.ops.logwords import FIELDS, LogEvent, level_of
-from postroom.ops.metrics import COUNTERS, GAUGES, HISTOGRAMS, Named
+from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS, Named
 from postroom.selftest.chaos import DEATHS
 from postroom.selftest.ugly import TRIALS
 from postroom.store.sqlite.transition import event_of
@@ -323,6 +326,7 @@ def test_a_mailbox_in_the_documentation_can_be_loaded(
 ) -> None:
     (tmp_path / "reports").write_text("secret")
     (tmp_path / "reports").chmod(0o400)
+    (tmp_path / "metrics").write_text("0" * 64)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     text = (ROOT / page).read_text("utf-8").partition("## Getting replies here")[0]
     blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
@@ -333,10 +337,26 @@ def test_a_mailbox_in_the_documentation_can_be_loaded(
             block.replace("/srv/reports", str(tmp_path)),
             {"CREDENTIALS_DIRECTORY": str(tmp_path)},
         )
-        assert "reports" in settings.mailboxes
+        assert "reports" in settings.mailboxes or settings.metrics
 
 
 def test_nothing_tells_on_which_machine_it_was_made() -> None:
     for path in filter(Path.is_file, _kept_files()):
         found = ONE_MACHINE.search(path.read_text("utf-8", "replace"))
         assert found is None, f"{path.relative_to(ROOT)}: {found and found[0]}"
+
+
+def test_every_alert_is_in_the_manual_with_what_to_do() -> None:
+    told = _table("operating.md", "alert")
+    assert told == {
+        kind: [
+            ", ".join(ALERTS[kind].scopes),
+            ALERTS[kind].means,
+            ALERTS[kind].figure,
+            *(f"{one.total_seconds() / 60:g} min" for one in (rule.raise_after, rule.clear_after)),
+            ALERTS[kind].to_do,
+        ]
+        for kind, rule in RULES.items()
+    }
+    assert list(told) == list(AlertKind)
+    assert _table("operating.md", "cause") == {cause: [CAUSES[cause]] for cause in Cause}

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from postroom.api.parts import Bounds
+from postroom.core.instant import Instant, format_instant
 from postroom.core.mailbox import Limits, Mailbox
 from postroom.ports.loop import Readiness
 from support.api_server import Api, running
+from support.records import NOW
 
 
 HEAD = b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\n"
@@ -264,6 +266,46 @@ async def test_the_signals_are_told_in_all_and_by_mailbox(api: Api) -> None:
         "depth": {"high": {"pending": 2}, "bulk": {"sent": 7}},
         "oldest_due_age_s": {"high": 3.0},
         "outcomes": {"sent": 7},
+        "last_minute": {"accepted": 9, "sent": 7, "failed": 1, "deferred": 2},
+        "paused_by": None,
+    }
+    assert said["mailboxes"]["news"]["paused_by"] == "uid:0"
+    assert said["last_minute"]["sent"] == 7
+
+
+async def test_what_stands_behind_the_signals_is_told(api: Api) -> None:
+    said = (await api.get("/stats")).json
+    assert said["breakers"] == [
+        {
+            "scope": "relay",
+            "id": "main",
+            "state": "open",
+            "reason": "relay.unreachable",
+            "probe_at": format_instant(Instant(NOW + 1_000_000)),
+        }
+    ]
+    assert said["pace"] == [
+        {"scope": "mailbox", "id": "support", "per": "minute", "used": 7, "allowed": 60}
+    ]
+    assert said["connections"] == {"main": 2}
+    assert said["consumers"] == {"agents": {"events": 5, "leased": 1, "oldest_age_s": 90.0}}
+    assert said["unclaimed"] == {"events": 4, "leased": 0, "oldest_age_s": 10.0}
+    assert (said["lease_expiries"], said["events_dead"]) == (3, 1)
+    assert said["inbound"] == {
+        "received": 20,
+        "refused": 6,
+        "set_aside": 1,
+        "waiting": 2,
+        "oldest_age_s": 7.0,
+        "sessions": 1,
+    }
+    assert said["store"] == {
+        "commits": 5,
+        "commit_s": 0.5,
+        "waiting": 1,
+        "wal_bytes": 4_096,
+        "disk_free_bytes": 1 << 30,
+        "disk_kept_bytes": 1 << 28,
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from postroom.api.render import render_event
 from postroom.api.shapes_events import Event
+from postroom.core.alertstate import Moves
 from postroom.core.authentication import Dmarc, Outcome, Verdict
 from postroom.core.bouncereason import BounceClass, BounceReason, Sense
 from postroom.core.delivery import DeliveryState
@@ -18,6 +19,7 @@ from postroom.core.refusal import Wanted
 from postroom.core.reply import SmtpReply
 from postroom.core.token import TokenKind
 from support.arrivals import ALICE, PostOffice, block, in_mail, report_mail, stored, token_of
+from support.figures import DOWN
 from support.store_host import outbox_in
 from support.verifying import judged, signature, trusted
 
@@ -60,6 +62,8 @@ async def all_kinds(office: PostOffice) -> None:
     for turn in range(6):
         away = in_mail(subject=str(turn), automation=AutomationKind.AUTO_REPLY)
         await office.published(away, token_of(one))
+    raised = await office.outbox.alerts.move(Moves((DOWN.alert,)), DOWN.raised_at)
+    await office.outbox.alerts.move(Moves((), raised), DOWN.raised_at)
 
 
 async def test_an_event_has_no_member_that_is_not_described(office: PostOffice) -> None:

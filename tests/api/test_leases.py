@@ -311,6 +311,15 @@ async def test_a_store_that_is_away_leaves_nothing_prepared(api: Api) -> None:
 # -- consumers and dead events
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"), [("/leases", {"consumer": "one-more"}), ("/consumers", {"name": "one-more"})]
+)
+async def test_a_consumer_too_many_is_refused(path: str, asked: dict[str, str], api: Api) -> None:
+    api.leases.is_full = True
+    said = await api.post(path, asked)
+    assert (said.status, said.code) == (409, "consumer_limit")
+
+
 async def test_a_consumer_is_made_listed_and_deleted(api: Api) -> None:
     body = {"name": "crm.sync", "types": ["reply.received"], "start": "now"}
     made = await api.post("/consumers", body)
@@ -319,6 +328,14 @@ async def test_a_consumer_is_made_listed_and_deleted(api: Api) -> None:
     assert (await api.get("/consumers")).json["items"] == [made.json]
     assert (await api.ask("DELETE", "/v1/consumers/crm.sync")).status == 204
     assert (await api.ask("DELETE", "/v1/consumers/crm.sync")).status == 404
+
+
+async def test_nobody_is_made_a_consumer_of_alerts(api: Api) -> None:
+    body = {"name": "watch", "types": ["reply.received", "alert.cleared"]}
+    said = await api.post("/consumers", body)
+    assert (said.status, said.json["errors"][0]["pointer"]) == (422, "/types/1")
+    assert "GET /v1/events" in said.json["errors"][0]["detail"]
+    assert api.leases.did == []
 
 
 async def test_a_dead_event_is_made_pending_again(api: Api) -> None:

@@ -40,6 +40,7 @@ VERBS = [
     ("show-report", ["show", "evt_3"], 0),
     ("show-fact", ["show", "evt_1"], 0),
     ("show-doubt", ["show", "dlv_4"], 0),
+    ("show-alert", ["show", "evt_9"], 0),
     ("explain-doubt", ["explain", "dlv_4"], 0),
     ("cancel", ["cancel", "job_1"], 69),
     ("held", ["held", "--hold-reason", "restored"], 0),
@@ -67,6 +68,7 @@ VERBS = [
     ("suppressions-add", ["suppressions", "add", "gone@example.com"], 0),
     ("suppressions-remove", ["suppressions", "remove", "gone@example.com"], 0),
     ("stats", ["stats"], 0),
+    ("top", ["top", "--once"], 0),
     ("doctor-clock", ["doctor", "--confirm-clock"], 0),
     ("send", SEND, 0),
     ("send-wait", [*SEND, "--wait", "--timeout", "0"], 75),
@@ -189,12 +191,12 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = (
         "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions"
-        " stats config backup restore doctor held release selftest"
+        " stats config backup restore doctor held release selftest completion top"
     )
     assert set(root.commands) == set(verbs.split())
 
 
-@pytest.mark.parametrize("verb", ["top", "reload", "mcp"])
+@pytest.mark.parametrize("verb", ["reload", "mcp"])
 def test_a_verb_of_a_later_version_does_not_exist(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -307,7 +307,8 @@ WRONG = {
     "an unknown key of a policy": (_mailbox("on_uncertain = { policy = 'resend', after = 9 }"), "mailbox.support.on_uncertain.after", "after_s"),
     "a policy that is a number": (_mailbox("on_uncertain = 1"), "mailbox.support.on_uncertain", "must be text"),
     "success reports in words": (_mailbox("success_reports = 'yes'"), "mailbox.support.success_reports", "true or false"),
-    "an owner, who comes later": (_mailbox("owner = 'ops@example.com'"), "mailbox.support.owner", "later"),
+    "a digest at no time": ("[digest]\nat = '24:00'", "digest.at", "hours and minutes"),
+    "an owner with a name": (_mailbox("owner = 'Ops <ops@example.com>'"), "mailbox.support.owner", "bare address"),
     "no TOML": ("[daemon", "", "not TOML"),
     "brackets without end": ("x = " + "[" * 100_000, "", "not TOML"),
 }  # fmt: skip

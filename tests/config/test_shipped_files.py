@@ -9,8 +9,14 @@ import pytest
 import trustme
 
 from postroom.config.loading import load
-from postroom.config.settings import ApiSettings, DaemonSettings, Settings
-from postroom.core.listening import Listening, TokenRules
+from postroom.config.settings import (
+    ApiSettings,
+    DaemonSettings,
+    DigestSettings,
+    MetricsSettings,
+    Settings,
+)
+from postroom.core.listening import ListenAt, Listening, TokenRules
 from postroom.core.mailbox import LaneShares, Limits, Mailbox, Relay, RetryPolicy
 from postroom.core.retention import Retention
 from support.config_files import ROOT, load_text, problems_of, with_every_setting, write_settings
@@ -22,6 +28,8 @@ SECTIONS = {
     "daemon": f"[daemon]\n{NONSENSE} = 1",
     "api": f"[api]\n{NONSENSE} = 1",
     "retention": f"[retention]\n{NONSENSE} = 1",
+    "digest": f"[digest]\n{NONSENSE} = 1",
+    "metrics": f"[metrics]\nlisten = '127.0.0.1:9464'\ntoken = 'file:token'\n{NONSENSE} = 1",
     "listener": f"[listener]\nhostname = 'mx.example.com'\n{NONSENSE} = 1",
     "tokens": f"[tokens]\n{NONSENSE} = 1",
     "relay": f"[relay.r]\nhost = 'h'\n{NONSENSE} = 1",
@@ -48,6 +56,8 @@ def _known_settings(section: str, folder: Path) -> set[str]:
         text = (
             f"[[mailbox]]\nid = 'm'\naddress = 'm@example.com'\nrelay = {{ host = 'h' }}\n{key} = 1"
         )
+    (folder / "token").write_text("0" * 64)
+    (folder / "token").chmod(0o600)
     (problem,) = problems_of(write_settings(folder, text))
     found = re.fullmatch(r"Known here: (.+)\.", problem.fix)
     assert found is not None, problem
@@ -56,6 +66,7 @@ def _known_settings(section: str, folder: Path) -> set[str]:
 
 def _uncommented(folder: Path) -> Settings:
     (folder / "main").write_text("hunter2")
+    (folder / "metrics").write_text("0" * 64)
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(folder / "private-ca.pem"))
     issued = authority.issue_cert("mx.example.com")
@@ -86,7 +97,9 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
     assert settings.daemon == DaemonSettings()
     assert settings.api == ApiSettings()
     assert settings.retention == Retention()
+    assert settings.digest == DigestSettings()
     assert settings.tokens == TokenRules()
+    assert settings.metrics == MetricsSettings(ListenAt("127.0.0.1", 9464), "0" * 64)
     listener = settings.listener
     assert listener is not None
     assert listener == Listening(
@@ -121,6 +134,7 @@ def test_the_defaults_that_the_shipped_file_tells_are_true(tmp_path: Path) -> No
         limits=Limits(),
         reply_address="r-{token}@reply.example.com",
         return_path="b-{token}@reply.example.com",
+        owner="ops@example.com",
     )
     assert settings.warnings == ()
 

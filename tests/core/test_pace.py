@@ -43,6 +43,17 @@ def test_a_burst_goes_at_once_and_then_one_each_interval() -> None:
     ]
 
 
+def test_what_is_used_up_is_said_of_every_bound_that_there_is() -> None:
+    limited = meter(Pace(per_second=1, burst=2, per_minute=4, per_day=9))
+    for mono, lane in enumerate((Lane.BULK, Lane.HIGH, Lane.STANDARD)):
+        limited.take(lane, mono)
+    said = {name: (one.used, one.allowed) for name, one in limited.bounds(SHARES, 3).items()}
+    assert said == {"second": (3, 2), "minute": (3, 4), "day": (3, 9)}
+    later = limited.bounds(SHARES, MINUTE + 3)
+    assert {name: one.used for name, one in later.items()} == {"second": 0, "minute": 0, "day": 3}
+    assert meter(Pace()).bounds(SHARES, 0) == {}
+
+
 def test_what_is_left_of_a_burst_is_said() -> None:
     limited = Gcra(SECOND, 3)
     limited.take(0)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from postroom.client import Client
 from support.real_daemon import POSTROOM, env
 
 
@@ -80,3 +81,35 @@ def test_a_demo_that_is_stopped_leaves_nothing_behind(kind: signal.Signals, temp
     assert demo.returncode == 130
     assert list(temp.iterdir()) == []
     assert processes_in(temp) == []
+
+
+def test_top_stats_and_explain_tell_the_truth_while_it_runs(temp: Path) -> None:
+    demo = start(temp)
+    assert demo.stdout is not None
+    told: list[str] = []
+    while "accepted, durable" not in (line := demo.stdout.readline()):
+        assert line, demo.communicate()
+        told.append(line)
+    (hint,) = (line for line in told if "postroom top --socket" in line)
+    client = Client(hint.split()[-1])
+    job = client.jobs()["items"][-1]
+    delivery = client.job(job["id"])["deliveries"][0]
+    asked = {
+        "top --once": "MAILBOX",
+        "stats": "MAILBOX",
+        f"explain {delivery['id']}": delivery["id"],
+    }
+    for words, wanted in asked.items():
+        done = subprocess.run(
+            [*POSTROOM, *words.split(), "--socket", client.socket],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env=env(),
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert wanted in done.stdout
+    out, err = demo.communicate(timeout=40)
+    assert demo.returncode == 0, out + err
+    assert "postroom top" in out

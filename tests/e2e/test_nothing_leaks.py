@@ -58,6 +58,11 @@ def modes_under(folder: Path) -> dict[str, int]:
     return found
 
 
+def umask_of(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("Umask:")[2].split()[0], 8)
+
+
 async def test_at_no_moment_of_a_run_can_others_open_what_the_daemon_makes(
     tmp_path: Path, nursery: Nursery
 ) -> None:
@@ -84,6 +89,9 @@ async def test_at_no_moment_of_a_run_can_others_open_what_the_daemon_makes(
         assert (await mail_to(port, content, reply_to(relay.transactions[0]))).startswith("250")
         await came_in(house)
         seen.update(modes_under(tmp_path).items())
+        assert umask_of(pid) == 0, (
+            "it is the whole process's, so no file of another thread finds it changed"
+        )
         assert await house.stop(pid) == 0
         watching.cancel()
     made = {(name, mode) for name, mode in seen if name.startswith(("state", "api.sock"))}

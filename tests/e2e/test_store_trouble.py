@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import aiohttp
@@ -213,3 +213,20 @@ async def test_a_store_taken_away_under_the_daemon_ends_it_with_74_and_nothing_i
         assert await house.end(pid) == 74
         assert "was deleted or replaced" in house.log
         assert not relay.connections
+
+
+async def test_while_another_program_holds_the_lock_of_the_database_it_is_not_ready(
+    tmp_path: Path,
+) -> None:
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port)) as post,
+    ):
+        signals = post.joined.api.signals
+        assert (await signals.readiness()).is_ready
+        with closing(sqlite3.connect(tmp_path / "state" / "postroom.db", timeout=0)) as other:
+            other.isolation_level = None
+            other.execute("BEGIN IMMEDIATE")
+            assert not (await signals.readiness()).is_ready
+            other.execute("ROLLBACK")
+        assert (await signals.readiness()).is_ready

@@ -32,7 +32,7 @@ async def _started(
     chronicle = Chronicle(book, Throttle(clock))
     inbox = FakeInbox()
     addresses = AddressBook({BOX.id: BOX}, settings.domains, None, [])
-    parts = Parts(settings, addresses, inbox, inbox, clock, chronicle)
+    parts = Parts(settings, addresses, inbox, inbox, clock, chronicle, lambda reason: None)
     group = asyncio.TaskGroup()
     async with group:
         listener = Listener(parts, group)

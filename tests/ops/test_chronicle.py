@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from postroom.core.reply import SmtpReply, Stage
-from postroom.ops.chronicle import Chronicle, lead_library_logs
+from postroom.ops.chronicle import Chronicle
+from postroom.ops.librarylog import lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
-from postroom.ports.changes import ThreadFreed, ThreadHeld
+from postroom.ports.changes import EventsDied, LeaseExpired, ThreadFreed, ThreadHeld
 from postroom.ports.errors import (
     AlreadyRunning,
     RelayFault,
@@ -82,6 +83,14 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
         {"level": "warning", "mailbox_id": "support", "reason": "wrong list", "by": "uid:1000"},
     ),
     "resume": (lambda said: said.mailbox_resumed("support", "uid:0"), {"by": "uid:0"}),
+    "a lease": (
+        lambda said: said.lease_expired(LeaseExpired("agent", "support", 1, 2)),
+        {"level": "warning", "consumer": "agent", "thread_id": "thr_0000000000001", "lease_id": "lse_0000000000002"},
+    ),
+    "dead events": (
+        lambda said: said.events_died(EventsDied("agent", "support", 1, (2, 3))),
+        {"level": "error", "consumer": "agent", "event_ids": "evt_0000000000002 evt_0000000000003"},
+    ),
     "a loop": (
         lambda said: said.thread_held(
             ThreadHeld("support", 1, 2, "velocity_domain", "desk.example", ("thread", "domain"), 3)

@@ -8,43 +8,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from postroom.core.admit import Wait
 from postroom.core.breaker import CLOSED, Breaker, BreakerState
 from postroom.core.delivery import DeliveryState
+from postroom.core.gates import GATES, Blocked
 from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import Slowing
 from postroom.core.speed import SpeedMoved
 from postroom.ops.histogram import Histogram
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.logwords import Scope
-from postroom.ops.metrics import (
-    COUNTERS,
-    GAUGES,
-    HISTOGRAMS,
-    Picture,
-    StoreFigures,
-    metrics_text,
-)
+from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS
+from postroom.ops.metrics import Picture, metrics_text
 from postroom.ops.signals import Signals
 from postroom.ports.changes import JobChanged, StateMoved
 from postroom.ports.looping import WaitingRow
+from support.figures import stats_at
 from support.ops_deliveries import NOW, SENT, STARTED, refused, unanswered
 
 
 S = DeliveryState
 R = ReasonCode
 
-PICTURE = Picture(
-    at=Instant(NOW + 10 * SECOND),
-    version="0.1.0",
+(PACE,) = (gate for gate in GATES if gate.name == "mailbox_pace")
+STATS = stats_at(
+    Instant(NOW + 10 * SECOND),
     in_flight=3,
-    slots=200,
     depth={("support", Lane.HIGH, S.PENDING): 7},
     oldest_due={("support", Lane.HIGH): NOW, ("support", Lane.BULK): Instant(NOW + 99 * SECOND)},
-    slowed={("main", "relay"): 0, ("main", "domain"): 2},
-    connections={"main": 2},
-    store=StoreFigures(commits=5, units=50, busy=timedelta(seconds=0.5), waiting=1),
 )
+PICTURE = Picture("0.1.0", STATS, {("main", "relay"): 0, ("main", "domain"): 2})
 
 
 def _moved(
@@ -59,7 +54,9 @@ def _samples(signals: Signals) -> dict[tuple[str, frozenset[str]], float]:
         (sample.name, frozenset(f"{name}={value}" for name, value in sample.labels.items())): (
             sample.value
         )
-        for family in text_string_to_metric_families(metrics_text(signals, PICTURE))
+        for family in text_string_to_metric_families(
+            metrics_text(signals, InwardSignals(), PICTURE)
+        )
         for sample in family.samples
     }
 
@@ -100,6 +97,7 @@ def _busy() -> Signals:
     )
     signals.breaker_stands(Scope.RELAY, "main", Breaker(BreakerState.OPEN))
     signals.breaker_stands(Scope.MAILBOX, "support", CLOSED)
+    signals.waited("support", Wait(PACE, Blocked(7, 60, None)))
     signals.loop_lagged(timedelta(seconds=0.007))
     signals.loop_lagged(timedelta(seconds=0.003))
     return signals
@@ -130,7 +128,20 @@ def test_outcomes_are_counted_by_mailbox_and_word() -> None:
         ("postroom_breaker_state{scope=relay,id=main}", 2),
         ("postroom_breaker_state{scope=mailbox,id=support}", 0),
         ("postroom_loop_lag_seconds{}", 0.003),
+        ("postroom_loop_lag_max_seconds{}", 0.003),
         ("postroom_store_waiting{}", 1),
+        ("postroom_store_wal_bytes{}", 4_096),
+        ("postroom_disk_free_bytes{}", 1 << 30),
+        ("postroom_disk_kept_bytes{}", 1 << 28),
+        ("postroom_events_waiting{consumer=agents}", 5),
+        ("postroom_events_oldest_unleased_age_seconds{consumer=agents}", 90),
+        ("postroom_leases{consumer=agents}", 1),
+        ("postroom_events_unclaimed{}", 4),
+        ("postroom_events_oldest_unclaimed_age_seconds{}", 10),
+        ("postroom_mails_waiting{}", 2),
+        ("postroom_mails_oldest_waiting_age_seconds{}", 7),
+        ("postroom_listener_sessions{}", 1),
+        ("postroom_waits_total{mailbox=support,gate=mailbox_pace}", 1),
         ("postroom_jobs_accepted_total{mailbox=support}", 1),
         ("postroom_deliveries_total{mailbox=support,outcome=sent,reason=}", 2),
         ("postroom_deliveries_total{mailbox=support,outcome=retry_scheduled,reason=greylisted}", 1),
@@ -156,13 +167,13 @@ def test_prometheus_reads(sample: str, value: float) -> None:
 
 
 def test_a_daemon_that_did_nothing_yet_already_has_every_metric() -> None:
-    text = metrics_text(Signals(), PICTURE)
+    text = metrics_text(Signals(), InwardSignals(), PICTURE)
     for named in (*GAUGES, *COUNTERS, *HISTOGRAMS):
         assert f"# HELP postroom_{named.name}" in text
 
 
 def test_no_metric_has_two_samples_with_the_same_labels() -> None:
-    text = metrics_text(_busy(), PICTURE)
+    text = metrics_text(_busy(), InwardSignals(), PICTURE)
     names = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
     assert len(names) == len(set(names))
     assert "example.com" not in text

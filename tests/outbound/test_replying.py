@@ -1,5 +1,6 @@
 """What an answer gets from its event, where nothing of the store matters."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,6 +35,14 @@ BARE: dict[str, Any] = {"in_reply_to_event": "evt_0000000000007", "to": None, "s
 def fill(**fields: Any) -> Any:
     conversations = Conversations(MemoryIntake(), {"support": SUPPORT})
     return conversations.fill(job(**{**BARE, **fields}), SUPPORT, EVENT)
+
+
+def test_an_alert_is_not_answered_from_any_mailbox() -> None:
+    conversations = Conversations(MemoryIntake(), {"support": SUPPORT})
+    for mailbox_id in ("", "support"):
+        alert = replace(EVENT, thread_number=None, mailbox_id=mailbox_id)
+        (problem,) = conversations.fill(job(**BARE), SUPPORT, alert)
+        assert (problem.pointer, problem.code) == ("/in_reply_to_event", "reply_target")
 
 
 @pytest.mark.parametrize(

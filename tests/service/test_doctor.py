@@ -173,8 +173,12 @@ def nearly_full_disk(ward: Ward, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(doctor_files, "MIN_FREE_BYTES", stats.f_bavail * stats.f_frsize // 2)
 
 
-def no_inodes(ward: Ward, patch: pytest.MonkeyPatch) -> None:
+def few_inodes(ward: Ward, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(doctor_files, "_FEW_INODES", 1 << 60)
+
+
+def no_inodes(ward: Ward, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(doctor_files, "files_kept", lambda total: 1 << 60)
 
 
 def others_write_settings(ward: Ward, patch: pytest.MonkeyPatch) -> None:
@@ -221,7 +225,8 @@ WRONG = [
     (network_disk, "file_system", F, "local disk"),
     (full_disk, "disk", F, "Make room"),
     (nearly_full_disk, "disk", W, "Make room soon"),
-    (no_inodes, "inodes", W, "inode"),
+    (few_inodes, "inodes", W, "inode"),
+    (no_inodes, "inodes", F, "507"),
     (others_write_settings, "settings_files", W, "chmod go-w"),
     (open_credentials, "credentials", F, "chmod 700"),
     (wrong_settings, "settings", F, "accept_new"),

@@ -19,7 +19,7 @@ from postroom.core.refusal import Wanted
 from postroom.core.replying import NoTarget, find_target
 from postroom.core.token import TokenKind, TokenStatus
 from postroom.ports.arriving import ArrivalRecipient, Doubled, Published, RawFile
-from postroom.ports.changes import EventPublished, MailReceived
+from postroom.ports.changes import EventPublished, MailDone, MailReceived
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import (
@@ -172,8 +172,10 @@ async def test_an_event_is_pending_for_who_has_its_type(office: PostOffice, tmp_
     assert told.changes == [
         MailReceived(1),
         EventPublished(1, "support", 1, "message.received", ("agent",)),
+        MailDone(1),
         MailReceived(2),
         EventPublished(2, "support", 2, "auto_reply.received", ("curious",)),
+        MailDone(2),
     ]
 
 

@@ -12,7 +12,7 @@ from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import Accepted, AlreadyReplied, LeaseLost, NewJob, Replayed
-from postroom.ports.changes import LeaseTimed, ThreadWaits
+from postroom.ports.changes import EventsDied, LeaseExpired, LeaseTimed, ThreadWaits
 from postroom.ports.desk import Actor
 from postroom.ports.errors import StorageFull
 from postroom.ports.leasing import Completed, Lease, NotShown, Released, ReplyStopped
@@ -229,7 +229,8 @@ async def test_the_sweep_ends_what_is_due_and_says_when_to_come_again(desk: Leas
     desk.pass_s(10)
     desk.heard.clear()
     assert await desk.outbox.leases.sweep(desk.clock.now()) == later.expires_at
-    assert desk.heard == [ThreadWaits("agent", thread)]
+    expired = LeaseExpired("agent", "support", thread, 1)
+    assert desk.heard == [expired, ThreadWaits("agent", thread)]
     desk.pass_s(10)
     assert await desk.outbox.leases.sweep(desk.clock.now()) is None
 
@@ -520,6 +521,8 @@ async def test_after_ten_failures_an_event_is_dead_and_later_ones_flow(
     poison, later = await desk.event(thread), await desk.event(thread)
     assert await fail(desk, 10, how) == [poison]
     assert seqs(await desk.one()) == [later]
+    died = [change for change in desk.heard if isinstance(change, EventsDied)]
+    assert died == [EventsDied("agent", "support", thread, (poison,))]
     (dead,) = (await desk.outbox.leases.find_dead_events(None, None, 10)).items
     assert dead.event.seq == poison
     assert [(one.consumer, one.receive_count) for one in dead.dead_for] == [("agent", 10)]

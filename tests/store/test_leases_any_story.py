@@ -340,6 +340,13 @@ class LeaseStory(RuleBasedStateMachine):
             assert rows == self.waits[name]
 
     @invariant()
+    def what_waits_is_counted(self) -> None:
+        counted = "SELECT consumer, mailbox_id, events FROM waiting WHERE events <> 0"
+        there = """SELECT consumer, mailbox_id, count(*) AS events FROM pending WHERE dead_at IS NULL
+                   GROUP BY consumer, mailbox_id ORDER BY consumer, mailbox_id"""
+        assert self.conn.execute(counted).fetchall() == self.conn.execute(there).fetchall()
+
+    @invariant()
     def a_thread_has_one_holder(self) -> None:
         sql = "SELECT consumer, thread, count(*) AS n FROM lease WHERE state = 'live' GROUP BY 1, 2"
         assert all(row["n"] == 1 for row in self.conn.execute(sql))

@@ -110,6 +110,7 @@ QUESTIONS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "suppressions": lambda conn: find_suppressions(conn, None, None, 5),
     "suppressions of a mailbox": lambda conn: find_suppressions(conn, "support", None, 5),
     "oldest due": lambda conn: oldest_due(conn, NOW),
+    "accepted lately": lambda conn: count_accepted(conn, Instant(NOW - 3600 * SECOND)),
     "a job": lambda conn: find_job(conn, 3),
     "no job": lambda conn: find_job(conn, 999),
 }

@@ -13,12 +13,13 @@ from postroom.core.record import DeliveryRecord
 from postroom.ports.accepting import Accepted, Replayed
 from postroom.ports.desk import Actor, BulkResult, DeliveryFilter, Hold, WrongState
 from postroom.ports.errors import StateRefused
+from postroom.store.sqlite import recovery
 from postroom.store.sqlite.copying import DatabaseCopy
 from postroom.store.sqlite.inspecting import Standing, inspect_copy
 from postroom.store.sqlite.opening import HostIdentity
 from postroom.store.sqlite.outbox import Outbox
 from support.lease_desk import claim_of, lease_desk
-from support.store_host import HERE, NOON, outbox_in
+from support.store_host import HERE, NOON, Faults, outbox_in
 from support.store_jobs import new_job, outcome_of, start_of
 
 
@@ -62,6 +63,21 @@ async def found(outbox: Outbox, number: int) -> DeliveryRecord:
     record = await outbox.reader.find_delivery(number)
     assert record is not None
     return record
+
+
+async def test_a_long_queue_is_held_in_steps_that_memory_has_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_STEP", 3)
+    async with outbox_in(tmp_path / "old") as outbox:
+        for number in range(8):
+            await outbox.intake.accept(new_job(outbox.intake, key=f"key-{number}"))
+        copy_store(tmp_path / "old", tmp_path / "new")
+    faults = Faults()
+    async with outbox_in(tmp_path / "new", rules=ELSEWHERE, faults=faults) as outbox:
+        assert outbox.opened.restored == 8
+        assert await outbox.reader.find_holds() == (Hold("support", HoldReason.RESTORED, 8),)
+    assert faults.statements.count(recovery._HOLD) == 3
 
 
 async def test_what_was_not_at_its_end_is_held_and_what_was_is_as_it_was(tmp_path: Path) -> None:

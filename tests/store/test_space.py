@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroom.ports.errors import StorageFull, StoreUnavailable
-from postroom.store.sqlite.space import BALLAST_BYTES, Space, kept_free
+from postroom.store.sqlite.space import BALLAST_BYTES, Disk, Inodes, Space, files_kept, kept_free
 from support.clock import HandClock
 
 
@@ -33,8 +33,27 @@ def test_a_twentieth_stays_free_and_never_less_than_256_mib_or_more_than_2_gib(
     assert kept_free(LEAST, size) == kept
 
 
-def space(folder: Path, free: Callable[[Path], int], size: int = 20 * GIB) -> Space:
-    return Space(folder, HandClock(), LEAST, free, lambda _: size)
+@pytest.mark.parametrize(
+    ("total", "kept"),
+    [(0, 0), (200, 10), (20_000, 1_000), (16_000_000, 1_000)],
+    ids=["none are counted", "very few", "5 %", "the most"],
+)
+def test_a_twentieth_of_all_files_can_still_be_made_and_never_more_than_a_thousand(
+    total: int, kept: int
+) -> None:
+    assert files_kept(total) == kept
+
+
+UNCOUNTED = Inodes(0, 0)
+
+
+def space(
+    folder: Path,
+    free: Callable[[Path], int],
+    size: int = 20 * GIB,
+    inodes: Inodes = UNCOUNTED,
+) -> Space:
+    return Space(folder, HandClock(), LEAST, Disk(free, lambda _: size, lambda _: inodes))
 
 
 @pytest.mark.parametrize(("free", "is_taken"), [(GIB, True), (GIB - 1, False)])
@@ -46,6 +65,22 @@ def test_below_what_stays_free_nothing_is_taken(
         house.check()
         return
     with pytest.raises(StorageFull, match="are kept for what was accepted before"):
+        house.check()
+
+
+@pytest.mark.parametrize(
+    ("inodes", "is_taken"),
+    [(Inodes(1_000, 100_000), True), (Inodes(999, 100_000), False), (UNCOUNTED, True)],
+    ids=["enough", "one too few", "a file system that counts none"],
+)
+def test_where_too_few_files_can_be_made_nothing_is_taken(
+    tmp_path: Path, inodes: Inodes, *, is_taken: bool
+) -> None:
+    house = space(tmp_path, lambda _: GIB, inodes=inodes)
+    if is_taken:
+        house.check()
+        return
+    with pytest.raises(StorageFull, match=r"999 more files can be made under .* 1000 are kept"):
         house.check()
 
 

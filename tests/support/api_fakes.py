@@ -5,7 +5,6 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from postroom.core.body import Body
 from postroom.core.delivery import DeliveryState
@@ -13,7 +12,7 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.core.job import Job, Problem
 from postroom.core.jobrequest import read_request
-from postroom.core.mailbox import Lane, Mailbox
+from postroom.core.mailbox import Mailbox
 from postroom.core.record import (
     DeliveryRecord,
     EventRecord,
@@ -43,6 +42,7 @@ from postroom.ports.desk import (
     Verdict,
     WrongState,
 )
+from postroom.ports.figures import Stats
 from postroom.ports.loop import (
     BreakerView,
     CheckLine,
@@ -52,7 +52,6 @@ from postroom.ports.loop import (
     GateVerdict,
     Readiness,
     SlowedView,
-    Stats,
 )
 from postroom.ports.submitting import (
     Prepared,
@@ -66,6 +65,7 @@ from postroom.ports.submitting import (
     SubmittedDelivery,
 )
 from postroom.ports.uploads import Upload, UploadTooLarge
+from support.figures import stats_at
 from support.records import NOW, delivery, job
 
 
@@ -456,20 +456,14 @@ class FakeSignals:
 
     def __init__(self) -> None:
         self.ready = Readiness(is_ready=True, detail="")
+        self.fault: Exception | None = None
 
     async def stats(self) -> Stats:
-        return Stats(
-            at=NOW,
-            started_at=Instant(NOW - DAY),
-            in_flight=1,
-            slots=200,
-            depth={("support", Lane.HIGH, S.PENDING): 2, ("support", Lane.BULK, S.SENT): 7},
-            oldest_due={("support", Lane.HIGH): Instant(NOW - 3_000_000)},
-            outcomes={("support", "sent"): 7},
-            loop_lag_max=timedelta(milliseconds=3),
-        )
+        return stats_at(NOW)
 
     async def metrics_text(self) -> str:
+        if self.fault is not None:
+            raise self.fault
         return "# TYPE postroom_queue_depth gauge\npostroom_queue_depth 2\n"
 
     async def readiness(self) -> Readiness:

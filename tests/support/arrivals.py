@@ -126,6 +126,24 @@ def arrival(
     )
 
 
+def publication_of(mail: InMail, received: Received | None = None, **more: Any) -> Publication:
+    """A mail for the mailbox support, and nothing left to do of it."""
+    given: dict[str, Any] = {
+        "at": NOON,
+        "tokens": (),
+        "recipients": (SUPPORT,),
+        "attachments": (),
+        "html_ref": None,
+        "text_ref": None,
+        "authentication": NOT_JUDGED,
+        "wanted": Wanted(AcceptNew.ALL),
+        "is_last": True,
+        "mailbox_id": "support",
+        **more,
+    }
+    return Publication(received=received or Received(1, arrival()), mail=mail, **given)
+
+
 class PostOffice:
     """Hands in and publishes over a real store."""
 
@@ -162,21 +180,9 @@ class PostOffice:
         self, mail: InMail, *tokens: Token, at: Instant = NOON, **more: Any
     ) -> PublishResult:
         """A mail received and published."""
-        given = {
-            "recipients": (SUPPORT,),
-            "attachments": (),
-            "html_ref": None,
-            "text_ref": None,
-            "authentication": NOT_JUDGED,
-            "wanted": Wanted(AcceptNew.ALL),
-            "is_last": True,
-            "mailbox_id": "support",
-            **more,
-        }
-        received = given.pop("received", None) or await self.receive(*tokens, at=at)
-        return await self.outbox.inbox.publish(
-            Publication(received=received, at=at, tokens=tokens, mail=mail, **given)
-        )
+        received = more.pop("received", None) or await self.receive(*tokens, at=at)
+        one = publication_of(mail, received, at=at, tokens=tokens, **more)
+        return await self.outbox.inbox.publish(one)
 
     async def published(self, mail: InMail, *tokens: Token, **more: Any) -> dict[str, Any]:
         """The event that a mail became, which it must."""

@@ -306,6 +306,26 @@ DEAD = {
     ],
     "next_events_cursor": None,
 }
+ALERT = {
+    "kind": "failures_clustering",
+    "scope": "workflow",
+    "name": f"run {EVIL}",
+    "since_at": AT,
+    "figure": 12,
+    "threshold": 10,
+    "cause": "malformed_jobs",
+    "means": "Many deliveries failed.",
+    "likely": "The jobs are wrong.",
+    "to_do": "`postroom dead-letters` lists them.",
+}
+ALERT_EVENT = {
+    "id": "evt_9",
+    "type": "alert.raised",
+    "seq": 9,
+    "mailbox_id": "support",
+    "created_at": AT,
+    "alert": ALERT,
+}
 STATS = {
     "at": AT,
     "started_at": AT,
@@ -314,13 +334,56 @@ STATS = {
     "depth": {"pending": 2, "retry_scheduled": 1},
     "oldest_due_age_s": 12.345,
     "outcomes": {"sent": 10, "recipient.unknown": 1},
+    "loop_lag_max_s": 0.0041,
+    "last_minute": {"accepted": 9, "sent": 7, "failed": 0, "deferred": 2},
+    "breakers": [
+        {
+            "scope": "relay",
+            "id": "main",
+            "state": "open",
+            "reason": "relay.unreachable",
+            "probe_at": AT,
+        }
+    ],
+    "pace": [{"scope": "mailbox", "id": "support", "per": "minute", "used": 7, "allowed": 60}],
+    "connections": {"main": 2},
+    "consumers": {f"agents{EVIL}": {"events": 5, "leased": 1, "oldest_age_s": 90.0}},
+    "unclaimed": {"events": 4, "leased": 0, "oldest_age_s": 10.0},
+    "lease_expiries": 3,
+    "events_dead": 0,
+    "inbound": {
+        "received": 20,
+        "refused": 6,
+        "set_aside": 0,
+        "waiting": 2,
+        "oldest_age_s": 7.0,
+        "sessions": 1,
+    },
+    "store": {
+        "commits": 5,
+        "commit_s": 0.5,
+        "waiting": 1,
+        "wal_bytes": 4_096,
+        "disk_free_bytes": 50 << 30,
+        "disk_kept_bytes": 2 << 30,
+    },
     "mailboxes": {
         "support": {
             "depth": {"high": {"pending": 2}, "bulk": {"retry_scheduled": 1}},
             "oldest_due_age_s": {"high": 12.345},
             "outcomes": {"sent": 10},
-        }
+            "last_minute": {"accepted": 9, "sent": 7, "failed": 0, "deferred": 2},
+            "paused_by": None,
+        },
+        "news": {
+            "depth": {"bulk": {"pending": 9, "held": 1}},
+            "oldest_due_age_s": {},
+            "outcomes": {},
+            "last_minute": {"accepted": 0, "sent": 0, "failed": 0, "deferred": 0},
+            "paused_by": "uid:0",
+        },
     },
+    "alerts": [{**ALERT, "mailbox_id": "support", "raised_at": AT, "event_id": "evt_9"}],
 }
 HELD = {
     **DELIVERY,
@@ -380,8 +443,8 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
 
 
 def _teach_the_way_in(daemon: FakeDaemon) -> None:
-    daemon.on("GET /v1/events", page(EVENT, LETTER, REPORT))
-    for one in (EVENT, LETTER, REPORT):
+    daemon.on("GET /v1/events", page(EVENT, LETTER, REPORT, ALERT_EVENT))
+    for one in (EVENT, LETTER, REPORT, ALERT_EVENT):
         daemon.on(f"GET /v1/events/{one['id']}", one)
     daemon.on("GET /v1/events/evt_2/raw", Say(body=b"Subject: y\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("GET /v1/events/stream", Say(body=STREAM))

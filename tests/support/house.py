@@ -101,7 +101,7 @@ class House:
 
     async def post(self, **fields: Any) -> dict[str, Any]:
         """The answer to a job that is taken."""
-        plain = {"mailbox_id": "support", "subject": "s", "text": "t"}
+        plain = {"mailbox_id": "support", "subject": "Subject-of-a-job", "text": "text-of-a-job"}
         status, told = await self.ask("POST", "/jobs", {**plain, **fields})
         assert status in (200, 202), told
         return dict(told)

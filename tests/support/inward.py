@@ -77,7 +77,8 @@ def answer_to(
 def mail(text: str, **head: str) -> bytes:
     """A small mail; its Message-ID follows from what it says."""
     number = abs(hash((text, *head.values())))
-    fields = {"Message-ID": f"<{number}@customer.example>", **head}
+    canary = {"Comments": "canary-in-a-header"}  # support.heard looks for it
+    fields = {"Message-ID": f"<{number}@customer.example>", **canary, **head}
     lines = [f"{name}: {value}" for name, value in fields.items()]
     return "\r\n".join([*lines, "", text, ""]).encode()
 

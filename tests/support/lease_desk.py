@@ -77,7 +77,7 @@ class LeaseDesk:
         sql = f"SELECT count(*) FROM {table}"  # noqa: S608
         return await self.outbox.database.read(lambda conn: int(conn.execute(sql).fetchone()[0]))
 
-    async def lease(self, consumer: str = "agent", **more: Any) -> tuple[Lease, ...]:
+    async def lease(self, consumer: str = "agent", **more: Any) -> Any:
         given = {
             "mailbox_ids": ("support",),
             "types": None,

@@ -20,6 +20,7 @@ from postroom.ports.leasing import (
     Release,
     Released,
     ThreadView,
+    TooManyConsumers,
 )
 from support.records import NOW
 
@@ -52,8 +53,11 @@ class FakeLeases:
     consumers: dict[str, ConsumerRecord] = field(default_factory=dict)
     dead: tuple[DeadEvent, ...] = ()
     fault: Exception | None = None
+    is_full: bool = False
 
-    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
+        if self.is_full:
+            return TooManyConsumers()
         if self.fault is not None:
             raise self.fault
         self.wishes.append(wish)
@@ -91,7 +95,9 @@ class FakeLeases:
 
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
-    ) -> ConsumerRecord:
+    ) -> ConsumerRecord | TooManyConsumers:
+        if self.is_full:
+            return TooManyConsumers()
         self.did.append(("make", name, types, from_now))
         made = ConsumerRecord(name, tuple(sorted(types or DEFAULT_TYPES)), at, 0, 0, 0)
         return self.consumers.setdefault(name, made)

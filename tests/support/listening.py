@@ -30,6 +30,7 @@ from postroom.ops.host import SystemClock
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
+from support.heard import EAR
 from support.inbox import FakeInbox
 
 
@@ -151,6 +152,7 @@ class House:
     listener: Listener
     inbox: FakeInbox
     log: io.StringIO
+    refused: list[str]
 
     @property
     def port(self) -> int:
@@ -179,14 +181,18 @@ async def listening(
     log = io.StringIO()
     chronicle = Chronicle(Logbook(log, clock, LogLevel.DEBUG, LogFormat.JSON, {}), Throttle(clock))
     inbox = FakeInbox()
+    refused: list[str] = []
     boxes = {box.id: box for box in (BOX, OTHER)}
     book = AddressBook(boxes, settings.domains, settings.postmaster, [KEY], lost_key_ids)
-    parts = Parts(settings, book, inbox, inbox, clock, chronicle, limits or Limits())
+    parts = Parts(
+        settings, book, inbox, inbox, clock, chronicle, refused.append, limits or Limits()
+    )
     async with asyncio.TaskGroup() as group:
         listener = Listener(parts, group)
         await listener.start()
         try:
-            yield House(listener, inbox, log)
+            yield House(listener, inbox, log, refused)
         finally:
             await listener.close()
             inbox.is_open.set()
+            EAR.hear_log("a listener", log.getvalue())

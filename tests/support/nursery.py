@@ -2,6 +2,7 @@
 
 A daemon with `kill` = [POINT, SIDE] ends itself with SIGKILL before or after the first COMMIT of a transaction in which the
 statement of that point ran: deeper than the shipped one, which knows the ports and not the SQL behind them.
+A daemon with `kept` asks the disk that it is on, and keeps so many bytes of it free; others are told that there is room.
 """
 
 import os
@@ -32,6 +33,7 @@ from postroom.store.sqlite import (
 )
 from postroom.store.sqlite.opening import HostIdentity, OpeningRules
 from postroom.store.sqlite.outbox import Setting, open_outbox
+from postroom.store.sqlite.space import Inodes
 
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +92,7 @@ class Birth(nursery.Birth):
     boot_id: str | None = None
     umask: int = 0o022
     descriptors: int | None = None
+    kept: int | None = None
     bounds: dict[str, float] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
 
@@ -99,8 +102,9 @@ def _open(birth: Birth, *given: Any) -> Any:
     *parts, rules = given
     if birth.boot_id:
         rules = replace(rules or OpeningRules(), host=HostIdentity("machine", birth.boot_id))
-    setting = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, factory)
-    return open_outbox(*parts, rules, setting)
+    room = Setting(GROUND, lambda _: GROUND, lambda _: GROUND, lambda _: Inodes(0, 0))
+    setting = room if birth.kept is None else Setting(birth.kept)
+    return open_outbox(*parts, rules, replace(setting, factory=factory))
 
 
 def fit(shipped: Any, tools: Tools, birth: Birth) -> Tools:

@@ -37,6 +37,7 @@ from postroom.service.joined import Joined, find_keys, join
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox, Setting, open_outbox
 from support.clock import FakeClock, breathe, settle
+from support.heard import EAR, keys_of
 
 
 UID = 1000
@@ -222,7 +223,7 @@ async def open_post(
 ) -> AsyncIterator[Post]:
     """The parts over the store that the settings name; at the end what is under way is given up."""
     clock = clock or FakeClock()
-    log = io.StringIO()
+    log, folder = io.StringIO(), said.daemon.state_dir
     book = Logbook(log, clock, said.daemon.log_level, said.daemon.log_format, {})
     tools = Tools(
         clock=clock,
@@ -255,6 +256,7 @@ async def open_post(
                         intake.cancel()
                         await joined.inward.close()
                     await _end(post)
+                    EAR.hear_log(f"the parts in {folder}", log.getvalue(), keys_of(folder))
 
 
 async def _end(post: Post) -> None:

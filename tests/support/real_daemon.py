@@ -16,6 +16,7 @@ from typing import Any
 from postroom.cli.__main__ import main
 from postroom.cli.demo_relay import Relay
 from postroom.client import Client
+from support.heard import EAR
 
 
 POSTROOM = [sys.executable, "-m", "postroom.cli"]
@@ -88,6 +89,8 @@ class RealDaemon:
         finally:
             self.process.kill()
             self.process.wait()
+            log = (self.folder / "log").read_text("utf-8", "replace")
+            EAR.hear_log(f"daemon in {self.folder}", log)
 
     def cli(self, *words: str) -> Typed:
         """Type a command; in this process, since a hundred starts of Python would take their time."""
@@ -102,6 +105,7 @@ class RealDaemon:
         for stream in (out, err):
             stream.flush()
             texts.append(stream.buffer.getvalue().decode())
+            EAR.hear(f"postroom {' '.join(words)}", texts[-1])
         return Typed(code, *texts)
 
     def run(self, config: Path) -> Typed:

@@ -82,7 +82,7 @@ async def spoken(pieces: Sequence[bytes]) -> Spoken:
     inbox = FakeInbox()
     boxes = {box.id: box for box in (BOX, OTHER)}
     book = AddressBook(boxes, SETTINGS.domains, SETTINGS.postmaster, [KEY])
-    parts = Parts(SETTINGS, book, inbox, inbox, clock, chronicle, Limits())
+    parts = Parts(SETTINGS, book, inbox, inbox, clock, chronicle, lambda reason: None, Limits())
     line = _Line()
     async with asyncio.TaskGroup() as group:
         session = Session(_House(parts, group), GUEST, None)

@@ -24,6 +24,7 @@ class Code(StrEnum):
     BODY_TIMEOUT = "body_timeout"
     WRONG_STATE = "wrong_state"
     BACKUP_UNDER_WAY = "backup_under_way"
+    CONSUMER_LIMIT = "consumer_limit"
     LEASE_LOST = "lease_lost"
     ALREADY_REPLIED = "already_replied"
     LOG_RESET = "log_reset"
@@ -105,6 +106,11 @@ TABLE: Final[Mapping[Code, Entry]] = {
     ),
     Code.BACKUP_UNDER_WAY: _E(
         409, "Another backup is under way", "Wait for its end, then ask again."
+    ),
+    Code.CONSUMER_LIMIT: _E(
+        409,
+        "There are as many consumers as there may be",
+        "Use one that `GET /v1/consumers` lists, or delete one that nobody uses.",
     ),
     Code.LEASE_LOST: _E(
         409,

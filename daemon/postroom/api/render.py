@@ -190,7 +190,7 @@ def render_event(record: EventRecord, log_id: str) -> dict[str, object]:
         "seq": record.seq,
         "log_id": log_id,
         "schema_version": SCHEMA_VERSION,
-        "mailbox_id": record.mailbox_id,
+        "mailbox_id": record.mailbox_id or None,
         "created_at": format_instant(record.created_at),
     }
 

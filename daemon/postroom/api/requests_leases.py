@@ -5,13 +5,21 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from postroom.api.requests import Asked, EventId, Mailbox, Name, Place
-from postroom.core.eventtypes import EventType
+from postroom.core.eventtypes import UNLEASED, EventType
 
 
 ConsumerName = Annotated[
     str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", examples=["agents", "crm.sync"])
 ]
-Types = Annotated[list[EventType], Meta(min_length=1, max_length=100)]
+# What is never leased is refused where it is asked for (api.routes.consumers).
+Types = Annotated[
+    list[EventType],
+    Meta(
+        min_length=1,
+        max_length=100,
+        extra_json_schema={"items": {"enum": sorted(set(EventType) - UNLEASED)}},
+    ),
+]
 Fence = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 # CONTRACT §4: a lease lasts an hour at most; under a second nobody could use it.
 Seconds = Annotated[float, Meta(ge=1, le=3600)]

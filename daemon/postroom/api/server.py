@@ -15,16 +15,15 @@ from typing import Any, Final, cast
 
 from aiohttp import web
 
-from postroom.api.door import Door, refuse
+from postroom.api.door import Door
+from postroom.api.handling import Handler
 from postroom.api.parts import Parts
-from postroom.api.problems import Code, Refusal
 from postroom.api.routes.every import ROUTES
 from postroom.api.routing import Table
 
 
 # A waiting reader is told to go within this; a handler that takes longer is cancelled.
 _SHUTDOWN_S: Final = 5.0
-_INTERNAL: Final = 500
 
 
 class ApiServer:
@@ -58,7 +57,7 @@ class ApiServer:
             self._runner = None
 
 
-class _Connection(web.RequestHandler):
+class _Connection(Handler):
     """One connection, and who is at its other end: asked once, as the kernel took it down at connect(2)."""
 
     def __init__(self, server: "_Server", loop: asyncio.AbstractEventLoop) -> None:
@@ -81,19 +80,6 @@ class _Connection(web.RequestHandler):
         """Whether there is no whole request of it that is not answered."""
         waiter = self._waiter
         return not self._request_count or (waiter is not None and not waiter.done())
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = _INTERNAL,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        if request.writer.output_size:
-            raise ConnectionError
-        if status < _INTERNAL:
-            return refuse(Refusal(Code.BAD_REQUEST, "The request can not be read as HTTP."))
-        return refuse(Refusal(Code.INTERNAL, "Something went wrong on our side."))
 
 
 class _Server(web.Server):

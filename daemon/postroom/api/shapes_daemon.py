@@ -5,6 +5,7 @@ from typing import Literal
 
 from postroom.api.answered import Answered
 from postroom.api.requests import Moment
+from postroom.api.shapes_alerts import StandingAlert
 from postroom.core.delivery import DeliveryState
 
 
@@ -63,16 +64,80 @@ class MailboxList(Answered, frozen=True):
     next_cursor: None
 
 
+class LastMinute(Answered, frozen=True):
+    """What deliveries did within the last minute; deferred = came out of an attempt to wait again."""
+
+    accepted: int
+    sent: int
+    failed: int
+    deferred: int
+
+
 class MailboxStats(Answered, frozen=True):
     """The three signals of one mailbox. `depth` and `oldest_due_age_s` are by priority, `outcomes` by reason or state."""
 
     depth: dict[str, dict[DeliveryState, int]]
     oldest_due_age_s: dict[str, float]
     outcomes: dict[str, int]
+    last_minute: LastMinute
+    paused_by: str | None
+
+
+class OpenBreaker(Answered, frozen=True):
+    """A breaker that is not closed, of a `mailbox` or a `relay`; `probe_at` is when it next tries."""
+
+    scope: str
+    id: str
+    state: str
+    reason: str | None
+    probe_at: Moment | None
+
+
+class PaceUse(Answered, frozen=True):
+    """How much is used up of a pace that is set: of a `mailbox` or a `relay`, `per` second (its burst), minute or day."""
+
+    scope: str
+    id: str
+    per: str
+    used: int
+    allowed: int
+
+
+class EventsWaiting(Answered, frozen=True):
+    """Events that wait, and how long the oldest of them does that is in nobody's hands; null = all are, or none waits."""
+
+    events: int
+    leased: int
+    oldest_age_s: float | None
+
+
+class InboundStats(Answered, frozen=True):
+    """The way in since the start; `waiting` mails are no events yet. `sessions` null = mail comes in nowhere."""
+
+    received: int
+    refused: int
+    set_aside: int
+    waiting: int
+    oldest_age_s: float | None
+    sessions: int | None
+
+
+class StoreStats(Answered, frozen=True):
+    """The store; with less than `disk_kept_bytes` free nothing new is accepted. Null = it can not be told."""
+
+    commits: int
+    commit_s: float
+    waiting: int
+    wal_bytes: int
+    disk_free_bytes: int | None
+    disk_kept_bytes: int | None
 
 
 class Stats(Answered, frozen=True):
-    """Depth now, wait now; outcomes, and how late the event loop woke at worst, since the daemon started."""
+    """Depth now, wait now; outcomes since the daemon started, what stands behind them, and what is the matter.
+
+    `unclaimed` are events of types that had a consumer once, and had none when they came.
+    """
 
     at: Moment
     started_at: Moment
@@ -82,6 +147,17 @@ class Stats(Answered, frozen=True):
     oldest_due_age_s: float
     outcomes: dict[str, int]
     loop_lag_max_s: float
+    last_minute: LastMinute
+    breakers: list[OpenBreaker]
+    pace: list[PaceUse]
+    connections: dict[str, int]
+    consumers: dict[str, EventsWaiting]
+    unclaimed: EventsWaiting
+    lease_expiries: int
+    events_dead: int
+    inbound: InboundStats
+    store: StoreStats
+    alerts: list[StandingAlert]
     mailboxes: dict[str, MailboxStats]
 
 

@@ -9,8 +9,9 @@ from msgspec import UNSET, UnsetType, field
 
 from postroom.api.answered import Answered
 from postroom.api.requests import DeliveryId, EventId, JobId, Moment, ThreadId
+from postroom.api.shapes_alerts import EventAlert
+from postroom.api.shapes_reports import DeliveryReport
 from postroom.core.authentication import Outcome, Verdict
-from postroom.core.bouncereason import BounceClass, BounceReason
 from postroom.core.delivery import DeliveryState
 from postroom.core.inmail import AutomationKind, Parse, RemovedWhy, TextConfidence
 from postroom.core.matching import Confidence, MatchedBy
@@ -227,36 +228,12 @@ class Automation(Answered, frozen=True):
     evidence: list[str]
 
 
-class ReportedRecipient(Answered, frozen=True):
-    """What a report says of one recipient, and what that comes to."""
-
-    recipient: str | None
-    kind: BounceClass = field(name="class")
-    reason: BounceReason
-    hard: bool
-    action: str | None
-    status: str | None
-    reply_code: int | None
-    diagnostic: str | None
-    remote_mta: str | None
-
-
-class DeliveryReport(ReportedRecipient, frozen=True):
-    """A report: of the recipient that the event is about, and of all that it names."""
-
-    verified: bool
-    suppressed: bool
-    original_message_id: str | None
-    reporting_mta: str | None
-    recipients: list[ReportedRecipient]
-
-
 class Event(Answered, frozen=True):
     """One fact in the log. What follows `created_at` is there where its type brings it.
 
     `answers`: the delivery that it is about, or that a mail answers; null = a mail that answers none. `accepted`,
     `refused_by` and `names_thread_id` stand in mail that its mailbox refused. `same_message_as`: the mail is an event
-    in another thread, too.
+    in another thread, too. `mailbox_id` is null where an alert concerns several mailboxes, or all.
     """
 
     id: EventId
@@ -264,7 +241,7 @@ class Event(Answered, frozen=True):
     seq: int
     log_id: str
     schema_version: int
-    mailbox_id: str
+    mailbox_id: str | None
     created_at: Moment
     thread: EventThread | UnsetType = UNSET
     answers: EventAnswers | UnsetType | None = UNSET
@@ -278,6 +255,7 @@ class Event(Answered, frozen=True):
     automation: Automation | UnsetType = UNSET
     delivery_report: DeliveryReport | UnsetType | None = UNSET
     raw_ref: str | UnsetType = UNSET
+    alert: EventAlert | UnsetType = UNSET
     accepted: Literal[False] | UnsetType = UNSET
     refused_by: RefusedBy | UnsetType = UNSET
     names_thread_id: ThreadId | UnsetType | None = UNSET

@@ -13,6 +13,7 @@ from postroom.cli import (
     act,
     admin,
     backup,
+    completion,
     doctor,
     events,
     explain,
@@ -22,6 +23,7 @@ from postroom.cli import (
     selftest,
     send,
     serve,
+    top,
     watch,
 )
 from postroom.cli.desk import SOCKET_OPTIONS
@@ -50,11 +52,13 @@ _VERBS: Final = (
     admin.mailboxes,
     admin.suppressions,
     watch.stats,
+    top.top,
     serve.config_group,
     backup.backup,
     restore.restore,
     doctor.doctor,
     selftest.selftest,
+    completion.completion,
 )
 _SIGPIPE: Final = 128 + 13
 

@@ -59,6 +59,8 @@ def _introduce() -> None:
 def _acts(stage: Stage) -> list[Promise]:
     watch = Watch(stage, stage.host.now())
     until_s = stage.host.monotonic_s() + _PLAY_S
+    data(f"Watch it from another terminal: postroom top --socket {stage.client.socket}")
+    data("")
     book = stage.files / "sales-2026-09.csv"
     book.write_bytes(_BOOK)
     report = _report(str(book))
@@ -198,6 +200,8 @@ def _conclude(promises: list[Promise]) -> int:
         data(f"{paint('ok') if promise.is_kept else paint('failed')}  {promise.text}")
     if all(promise.is_kept for promise in promises):
         data("")
+        data("Of a daemon that runs: `postroom top` shows it live, `postroom stats` in figures,")
+        data("`postroom explain ID` says why a mail waits.")
         data("Next: config/postroom.toml has every setting, README.md the first five minutes.")
         return Exit.OK
     talk("postroom: not everything was as promised.")

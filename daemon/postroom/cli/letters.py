@@ -3,20 +3,26 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from postroom.cli.alarms import about
 from postroom.cli.paper import Json, data, dig, facts, plain, plain_text
 from postroom.cli.wording import said, short
 
 
 _REPLY: Final = ("code", "enhanced_status", "text")
 _REPORT: Final = "delivery_report"
+_ALERT: Final = (
+    *("kind", "scope", "name", "figure", "threshold", "cause"),
+    *("means", "likely", "to_do", "raised_by"),
+)
 
 
 def who(event: Json) -> object:
-    """Whom it speaks of: the recipient of a delivery or a report, else the author."""
+    """Whom it speaks of: the recipient of a delivery or a report, the author, what an alert is about."""
     return (
         dig(event, "delivery", "recipient")
         or dig(event, _REPORT, "recipient")
         or dig(event, "message", "from", "address")
+        or _named(event)
     )
 
 
@@ -25,6 +31,9 @@ def what(event: Json) -> str:
     refused, held = event.get("refused_by"), dig(event, "thread", "held")
     marks = [f"[refused: {plain(refused)}]"] if refused else []
     marks += ["[held: loop]"] if held else []
+    alert = event.get("alert")
+    if isinstance(alert, dict):
+        return f"{plain(alert.get('kind'))}: {plain(alert.get('likely'))}"
     reply = said(*(dig(event, "delivery", "reply", name) for name in _REPLY))
     words = reply or plain(dig(event, _REPORT, "diagnostic") or dig(event, "message", "subject"))
     return " ".join(filter(None, (*marks, words)))
@@ -36,8 +45,9 @@ def delivery(event: Json) -> object:
 
 
 def reason(event: Json) -> object:
-    """Why a delivery ended, or came back."""
-    return dig(event, "delivery", "reason_code") or dig(event, _REPORT, "reason")
+    """Why a delivery ended, or came back; what an alert likely comes from."""
+    of_mail = dig(event, "delivery", "reason_code") or dig(event, _REPORT, "reason")
+    return of_mail or dig(event, "alert", "cause")
 
 
 def verdict(event: Json) -> object:
@@ -48,7 +58,7 @@ def verdict(event: Json) -> object:
 def show_event(event: Json) -> None:
     """Print one event whole, with what is new in its text."""
     if not isinstance(event.get("message"), dict):
-        facts(dict(_place(event)) | _delivery(event))
+        facts(dict(_place(event)) | _delivery(event) | _alert(event))
         return
     parts = (_place, _report, _mail, _trust) if event.get(_REPORT) else (_place, _mail, _trust)
     for part in parts:
@@ -81,6 +91,19 @@ def _delivery(event: Json) -> Json:
     return {
         ("delivery" if name == "id" else name): value for name, value in (found | reply).items()
     }
+
+
+def _alert(event: Json) -> Json:
+    found = event.get("alert")
+    if not isinstance(found, dict):
+        return {}
+    told = {name: found.get(name) for name in _ALERT}
+    return told | {name: short(found.get(name)) for name in ("since_at", "raised_at")}
+
+
+def _named(event: Json) -> object:
+    found = event.get("alert")
+    return about(found) if isinstance(found, dict) else None
 
 
 def _mail(event: Json) -> Iterator[tuple[str, object]]:

@@ -83,23 +83,53 @@ def plain_text(text: str) -> str:
 
 def table(rows: Iterable[Json], columns: Sequence[Column]) -> None:
     """Print a table; columns that are empty in every row are left out."""
+    for number, line in enumerate(_table_cells(rows, columns)):
+        painted = [_paint_cell(cell, is_head=not number) for cell in line]
+        click.echo(_GAP.join(painted).rstrip())
+
+
+def table_lines(rows: Iterable[Json], columns: Sequence[Column]) -> list[str]:
+    """The same as lines without colours."""
+    return [_GAP.join(line).rstrip() for line in _table_cells(rows, columns)]
+
+
+def _table_cells(rows: Iterable[Json], columns: Sequence[Column]) -> list[list[str]]:
+    """Head and rows, each cell as wide as its column."""
     cells = [[plain(one.cell(row)) for one in columns] for row in rows]
     used = [n for n in range(len(columns)) if any(line[n] for line in cells)]
     lines = [[columns[n].head for n in used], *([line[n] for n in used] for line in cells)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    for number, line in enumerate(lines):
-        padded = [
-            _pad(cell, width, is_head=not number) for cell, width in zip(line, widths, strict=True)
-        ]
-        click.echo(_GAP.join(padded).rstrip())
+    return [
+        [cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        for line in lines
+    ]
 
 
 def facts(pairs: Mapping[str, object]) -> None:
     """Print names and values, one a line; those without a value are left out."""
+    for name, value in _facts(pairs):
+        click.echo(f"{click.style(name, dim=True)}{_GAP}{paint(value)}")
+
+
+def facts_lines(pairs: Mapping[str, object]) -> list[str]:
+    """The same as lines without colours."""
+    return [f"{name}{_GAP}{value}" for name, value in _facts(pairs)]
+
+
+def _facts(pairs: Mapping[str, object]) -> list[tuple[str, str]]:
     shown = {name: plain(value) for name, value in pairs.items() if value not in (None, "", [], {})}
     width = max(map(len, shown), default=0)
-    for name, value in shown.items():
-        click.echo(f"{click.style(name.ljust(width), dim=True)}{_GAP}{paint(value)}")
+    return [(name.ljust(width), value) for name, value in shown.items()]
+
+
+def cut(line: str, columns: int) -> str:
+    """As much of a line as fits."""
+    left = columns
+    for place, character in enumerate(line):
+        left -= _width(character)
+        if left < 0:
+            return line[:place]
+    return line
 
 
 def emit(document: object) -> None:
@@ -129,9 +159,9 @@ def _harmless(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def _pad(cell: str, width: int, *, is_head: bool) -> str:
-    padding = " " * (width - _width(cell))
-    return (click.style(cell, bold=True) if is_head else paint(cell)) + padding
+def _paint_cell(cell: str, *, is_head: bool) -> str:
+    word = cell.rstrip()
+    return (click.style(word, bold=True) if is_head else paint(word)) + cell[len(word) :]
 
 
 def _width(text: str) -> int:

@@ -1,34 +1,15 @@
 """Looking at the whole: status, stats, events."""
 
-from typing import Final
-
 import click
 
 from postroom.cli.admin import mailboxes_table
+from postroom.cli.alarms import tell_to_do
+from postroom.cli.board import boards, headline
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
 from postroom.cli.jobs import deliveries_table, outcome
-from postroom.cli.paper import (
-    Json,
-    column,
-    data,
-    dig,
-    emit,
-    facts,
-    paint,
-    plain,
-    table,
-)
-from postroom.cli.wording import short
-
-
-_DEPTHS: Final = (
-    column("MAILBOX", "mailbox"),
-    column("PRIORITY", "priority"),
-    column("DELIVERIES", "depth"),
-    column("LONGEST DUE", "age"),
-)
+from postroom.cli.paper import Json, data, emit, facts, paint, plain, table
 
 
 @click.command()
@@ -83,25 +64,8 @@ def _daemon_status(desk: Desk) -> int:
 
 
 def _show(found: Json) -> None:
-    facts(
-        {
-            "since": short(found["started_at"]),
-            "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
-            "deliveries": found["depth"],
-            "longest due": f"{plain(found['oldest_due_age_s'])} s",
-            "outcomes": found["outcomes"],
-        }
-    )
-    rows = [
-        {"mailbox": name, "priority": lane, "depth": depth, **_ages(box, lane)}
-        for name, box in found["mailboxes"].items()
-        for lane, depth in box["depth"].items()
-    ]
-    if rows:
+    facts(headline(found))
+    for board in boards(found):
         data("")
-        table(rows, _DEPTHS)
-
-
-def _ages(box: Json, lane: str) -> Json:
-    age_s = dig(box, "oldest_due_age_s", lane)
-    return {} if age_s is None else {"age": f"{plain(age_s)} s"}
+        table(board.rows, board.columns)
+    tell_to_do(found.get("alerts") or [])

@@ -153,7 +153,7 @@ def _read_hostname(table: Table) -> str:
 def _read_listen(table: Table) -> tuple[ListenAt, ...]:
     places = []
     for text in table.texts("listen"):
-        place = _place(text)
+        place = find_place(text)
         if place is None:
             wrong = f"holds '{shown(text)}', no address and port."
             table.wrong("listen", wrong, 'Write ["127.0.0.1:2525"], ["0.0.0.0:25"] or ["[::]:25"].')
@@ -181,7 +181,7 @@ def _read_resolvers(table: Table) -> tuple[Nameserver, ...]:
 
 def _nameserver(text: str) -> Nameserver | None:
     for written in (text, f"{text}:{_DNS}", f"[{text}]:{_DNS}"):
-        place = _place(written)
+        place = find_place(written)
         if place is not None:
             return Nameserver(place.host, place.port)
     return None
@@ -197,7 +197,8 @@ def _read_authserv_ids(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def _place(text: str) -> ListenAt | None:
+def find_place(text: str) -> ListenAt | None:
+    """The address and port that are written so; None where that is none."""
     host, _, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

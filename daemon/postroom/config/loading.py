@@ -12,6 +12,7 @@ import stat
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -25,7 +26,8 @@ from postroom.config.listener import (
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
-from postroom.config.settings import ApiSettings, DaemonSettings, Settings
+from postroom.config.scraping import read_metrics
+from postroom.config.settings import ApiSettings, DaemonSettings, DigestSettings, Settings
 from postroom.config.table import Span, Table
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.retention import Retention
@@ -33,7 +35,10 @@ from postroom.core.words import shown
 from postroom.ports.errors import ConfigError, SettingProblem
 
 
-_MAIN_SECTIONS: Final = ("daemon", "api", "retention", "listener", "tokens")
+_MAIN_SECTIONS: Final = (
+    *("daemon", "api", "retention", "digest"),
+    *("listener", "tokens", "metrics"),
+)
 _LATER_SECTIONS: Final = {"access": "It comes with a later version: leave it out."}
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
@@ -41,6 +46,8 @@ _LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
 _LARGEST_FILE: Final = 16 * 1024 * 1024  # some ten thousand mailboxes
 _LONGEST_FAULT: Final = 200  # characters of the parser's words
 _MODE: Final = re.compile(r"0?[0-7]{3}", re.ASCII)
+_TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+_DEFAULT_AT: Final = "07:00"
 _DEFAULT_MODE: Final = f"{ApiSettings().mode:04o}"
 
 
@@ -58,10 +65,13 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
         _read_api(main.table("api")),
         _read_retention(main.table("retention")),
     )
+    digest = _read_digest(main.table("digest"))
     listener_table = main.table("listener")
     listener = read_listener(listener_table) if main.has("listener") else None
     senders = _Senders(environ, listener.domains if listener else None)
     tokens = read_tokens(main.table("tokens"), senders.find_secret)
+    metrics_table = main.table("metrics")
+    metrics = read_metrics(metrics_table, senders.find_secret) if main.has("metrics") else None
     for table in (main, *others):
         senders.add_relays(table)
     for table in (main, *others):
@@ -82,7 +92,9 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
         relays=MappingProxyType(senders.relays),
         mailboxes=MappingProxyType(senders.mailboxes),
         listener=listener,
+        digest=digest,
         tokens=tokens,
+        metrics=metrics,
         warnings=tuple(senders.warnings),
     )
 
@@ -233,6 +245,17 @@ def _read_group(table: Table) -> str | None:
     except KeyError:
         table.wrong("group", f"is '{shown(name)}', which there is not.", "Make it (groupadd).")
     return name
+
+
+def _read_digest(table: Table) -> DigestSettings:
+    default = DigestSettings()
+    written = table.text("at", _DEFAULT_AT)
+    table.close()
+    found = _TIME.fullmatch(written)
+    if found is None:
+        table.wrong("at", f"is '{shown(written)}'.", 'Write hours and minutes, UTC: "07:00".')
+        return default
+    return DigestSettings(timedelta(hours=int(found[1]), minutes=int(found[2])))
 
 
 def _read_retention(table: Table) -> Retention:

@@ -17,7 +17,7 @@ from postroom.config.relay import (
 )
 from postroom.config.table import Span, Table, listed
 from postroom.core.address import read_address, read_named_address
-from postroom.core.addresslist import read_entry
+from postroom.core.addresslist import may_write_to, read_entry
 from postroom.core.job import Address
 from postroom.core.mailbox import (
     AutoSubmitted,
@@ -45,8 +45,6 @@ _SHARE: Final = Span(1, 1_000)
 _YEAR: Final = 366 * 86_400
 _WAIT: Final = Span(0, _YEAR, is_open=True)
 _DOUBT: Final = Span(1, _YEAR)  # less gives nobody the time to answer
-_LATER: Final = "It comes with a later version: leave it out."
-_LATER_KEYS: Final = {"owner": _LATER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def read_mailbox(
         limits=_read_limits(table.table("limits")),
         recipients_allow=_read_entries(table, "recipients_allow"),
         recipients_deny=_read_entries(table, "recipients_deny"),
-        divert_to=_read_divert(table),
+        divert_to=_read_bare(table, "divert_to"),
         attachment_roots=_read_roots(table),
         auto_submitted=table.choice("auto_submitted", AutoSubmitted.AUTO_GENERATED),
         reply_address=read_template(table, "reply_address", domains),
@@ -94,8 +92,9 @@ def read_mailbox(
         accept_new=table.choice("accept_new", _DEFAULT.accept_new),
         require=table.choice("require", _DEFAULT.require),
         wants_success=table.flag("success_reports"),
+        owner=_read_bare(table, "owner"),
     )
-    table.close(_LATER_KEYS)
+    table.close()
     return ReadMailbox(mailbox, private, _find_doubts(table, mailbox))
 
 
@@ -104,6 +103,7 @@ def _find_doubts(table: Table, mailbox: Mailbox) -> tuple[SettingProblem, ...]:
         find_long_template(table, "reply_address", mailbox.reply_address),
         find_long_template(table, "return_path", mailbox.return_path),
         _find_reports_elsewhere(table, mailbox),
+        _find_owner_out_of_reach(table, mailbox),
     )
     return tuple(doubt for doubt in found if doubt is not None)
 
@@ -115,6 +115,17 @@ def _find_reports_elsewhere(table: Table, mailbox: Mailbox) -> SettingProblem | 
     wrong = "asks for reports that go to the mailbox's own address, for there is no return_path."
     fix = "Set return_path, or see that mail to the address comes to [listener]."
     return SettingProblem(str(table.file), f"{table.key}.success_reports", wrong, fix)
+
+
+def _find_owner_out_of_reach(table: Table, mailbox: Mailbox) -> SettingProblem | None:
+    """A warning where the mailbox itself may not write to its owner."""
+    owner = read_address(mailbox.owner) if mailbox.owner else None
+    allow, deny = mailbox.recipients_allow, mailbox.recipients_deny
+    if not isinstance(owner, Address) or may_write_to(owner, allow=allow, deny=deny):
+        return None
+    wrong = "is an address that the mailbox may not write to: alerts go through another mailbox, if one may."
+    fix = "Add it to recipients_allow, or take it out of recipients_deny."
+    return SettingProblem(str(table.file), f"{table.key}.owner", wrong, fix)
 
 
 def _read_id(table: Table) -> str:
@@ -147,11 +158,11 @@ def _read_address(table: Table) -> Address:
     return _NOBODY
 
 
-def _read_divert(table: Table) -> str | None:
-    text = table.text("divert_to")
+def _read_bare(table: Table, name: str) -> str | None:
+    text = table.text(name)
     found = read_address(text) if text else None
     if isinstance(found, str):
-        table.wrong("divert_to", f"is wrong: {found}", "Write one bare address.")
+        table.wrong(name, f"is wrong: {found}", "Write one bare address.")
         return None
     return found.address if found else None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from postroom.core.listening import Listening, TokenRules
+from postroom.core.listening import ListenAt, Listening, TokenRules
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.retention import Retention
 from postroom.ops.logwords import LogFormat, LogLevel
@@ -33,10 +33,25 @@ class ApiSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestSettings:
+    """`[digest]`: at which time of the day, from midnight UTC, owners get their digest."""
+
+    at: timedelta = timedelta(hours=7)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSettings:
+    """`[metrics]`: the address on loopback where the metrics can be read, and by whom."""
+
+    at: ListenAt
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it; mailboxes and relays by their ids. The id of a mailbox's private relay is `m:` and the mailbox's id.
 
-    `listener` None = mail comes in nowhere. `warnings` are no reason not to start.
+    `listener` None = mail comes in nowhere, `metrics` None = they are on the socket alone. `warnings` are no reason not to start.
     """
 
     daemon: DaemonSettings
@@ -45,5 +60,7 @@ class Settings:
     relays: Mapping[str, Relay]
     mailboxes: Mapping[str, Mailbox]
     listener: Listening | None = None
+    digest: DigestSettings = field(default_factory=DigestSettings)
     tokens: TokenRules = field(default_factory=TokenRules)
+    metrics: MetricsSettings | None = None
     warnings: tuple[SettingProblem, ...] = ()

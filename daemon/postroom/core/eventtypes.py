@@ -24,12 +24,17 @@ class EventType(StrEnum):
     AUTO_REPLY_RECEIVED = "auto_reply.received"
     LIST_MAIL_RECEIVED = "list_mail.received"
     COMPLAINT_RECEIVED = "complaint.received"
+    ALERT_RAISED = "alert.raised"
+    ALERT_CLEARED = "alert.cleared"
 
 
 _T = EventType
 
+# They have no thread, and so nobody leases them: they are read from the log.
+UNLEASED: Final = frozenset({_T.ALERT_RAISED, _T.ALERT_CLEARED})
 DEFAULT_TYPES: Final = frozenset(
     set(_T)
+    - UNLEASED
     - {
         _T.DELIVERY_SENT,
         _T.DELIVERY_DELAYED,

@@ -142,7 +142,8 @@ class Mailbox:
 
     `reply_address` and `return_path` are addresses with `{token}` in the local part, their domain in lower case; None =
     answers come back by headers alone. `accept_new` and `require` say which received mail is accepted (core.refusal). `wants_success`:
-    relays that offer it are asked to report success, too (RFC 3461).
+    relays that offer it are asked to report success, too (RFC 3461). `owner`: the address that is told of alerts, and daily of
+    what ended unsent; None = nobody.
     """
 
     id: str
@@ -166,3 +167,4 @@ class Mailbox:
     accept_new: AcceptNew = AcceptNew.AUTHENTICATED
     require: Require = Require.ANY
     wants_success: bool = False
+    owner: str | None = None

@@ -171,6 +171,14 @@ class Meter:
         """The bound per day; None when there is none."""
         return None if self.day is None else self.day.bound(lane, shares, mono)
 
+    def bounds(self, shares: LaneShares, mono: int) -> dict[str, Bound]:
+        """Every bound that there is, by its span, as the lane meets it that may use all of it."""
+        found = {} if self.second is None else {"second": self.second.bound(mono)}
+        for name, window in (("minute", self.minute), ("day", self.day)):
+            if window is not None:
+                found[name] = window.bound(Lane.HIGH, shares, mono)
+        return found
+
     def take(self, lane: Lane, mono: int) -> None:
         """Count a start."""
         if self.second is not None:

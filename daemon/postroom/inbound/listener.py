@@ -39,6 +39,11 @@ class Listener:
         return self.receiver.under_way
 
     @property
+    def sessions(self) -> int:
+        """How many clients it talks with now."""
+        return len(self._sessions)
+
+    @property
     def addresses(self) -> tuple[str, ...]:
         """Where it listens, as `host:port`."""
         names = [each.getsockname() for server in self._servers for each in server.sockets]
@@ -114,6 +119,7 @@ class Listener:
             return
         guest = self._door.enter(peer[0])
         if isinstance(guest, Reply):
+            self.parts.refused(guest.refusal)
             self.parts.chronicle.client_refused(peer[0], guest)
             transport.write(f"{guest}\r\n".encode())
             transport.close()

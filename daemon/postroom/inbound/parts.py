@@ -1,5 +1,6 @@
 """What the listener is made of, handed in by whoever builds it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from postroom.core.inaddress import AddressBook
@@ -12,7 +13,7 @@ from postroom.ports.inbox import Inbox, RawStore
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a listener."""
+    """The parts of a listener. `refused` hears, in a word of a closed list, why a client, a command or a mail was."""
 
     settings: Listening
     book: AddressBook
@@ -20,4 +21,5 @@ class Parts:
     raws: RawStore
     clock: Clock
     chronicle: Chronicle
+    refused: Callable[[str], None]
     limits: Limits = field(default_factory=Limits)

@@ -143,15 +143,13 @@ class Receiver:
 
     async def _keep(self, content: "_Content") -> bytes | RawFile:
         """The content, in memory while it is small; of one that is refused something, and nothing in the spool."""
-        held = bytearray()
-        while (piece := await content.next()) is not None:
-            held += piece
-            if len(held) > IN_ROW_BYTES:
-                try:
-                    return await self._parts.raws.keep(_pieces(bytes(held), content))
-                except _Refused:
-                    return b""
-        return bytes(held)
+        held: list[bytes] = []
+        if await _gather(content, held, IN_ROW_BYTES):
+            try:
+                return await self._parts.raws.keep(_pieces(held, content))
+            except _Refused:
+                return b""
+        return b"".join(held)
 
     async def _after_end(self, content: "_Content", reply: Reply) -> Answer:
         """The reply, once the client has said all, or that it has to go."""
@@ -166,18 +164,34 @@ class _Refused(Exception):
     """The content is over, and not to be kept."""
 
 
-async def _pieces(first: bytes, content: "_Content") -> AsyncIterator[bytes]:
-    """All of the content in pieces worth a write. Raises: _Refused, HungUp, _Cut."""
-    gathered = bytearray(first)
-    while (piece := await content.next()) is not None:
-        gathered += piece
-        if len(gathered) >= _PIECE_BYTES:
-            yield bytes(gathered)
-            gathered.clear()
+async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
+    """Put what comes there until it is more than `most` bytes; False = the content is over. Raises: HungUp, _Cut."""
+    size = 0
+    while size <= most:
+        piece = await content.next()
+        if piece is None:
+            return False
+        held.append(piece)
+        size += len(piece)
+    return True
+
+
+async def _pieces(held: list[bytes], content: "_Content") -> AsyncIterator[bytes]:
+    """All of the content, what is held first, in pieces worth a write. Raises: _Refused, HungUp, _Cut."""
+    yield _taken(held)
+    while await _gather(content, held, _PIECE_BYTES):
+        yield _taken(held)
     if content.refused is not None:
         raise _Refused
-    if gathered:
-        yield bytes(gathered)
+    if held:
+        yield _taken(held)
+
+
+def _taken(held: list[bytes]) -> bytes:
+    """All that is held, and nothing is held any more: two hundred clients may stand here, each with half a megabyte."""
+    whole = b"".join(held)
+    held.clear()
+    return whole
 
 
 class _Content:

@@ -122,6 +122,8 @@ class Session(SMTP):
 
     async def push(self, status: AnyStr) -> None:
         """Say it, within the time of a command. Raises: TimeoutError, ConnectionError."""
+        if isinstance(status, Reply) and status.refusal:
+            self._house.parts.refused(status.refusal)
         async with asyncio.timeout(self._limits.command_s):
             await super().push(status)
 
@@ -166,6 +168,7 @@ class Session(SMTP):
         verb, _, argument = text.partition(" ")
         verb = verb.upper()
         if not verb.isascii() or not verb[:1].isalpha() or verb in _OTHER_PROTOCOLS:
+            self._house.parts.refused("another_protocol")
             self._house.parts.chronicle.client_refused(self.guest.ip, "another protocol")
             raise _Over
         if len(line) > self._limits.command_bytes:

@@ -48,3 +48,8 @@ class Reply(StrEnum):
     NEEDS_UTF8 = "553 5.6.7 The address needs SMTPUTF8"
     LOOP = "554 5.4.6 The mail has gone through too many servers: it is in a loop"
     BAD_PARAMETER = "555 5.5.4 A parameter is not known here"
+
+    @property
+    def refusal(self) -> str:
+        """Its name where it refuses something, for counting; empty where it does not."""
+        return self.name.lower() if self.startswith(("4", "5")) else ""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from postroom.ports.changes import Change, EventPublished, ThreadWaits
+from postroom.ports.changes import Change, EventPublished, LogGrew, ThreadWaits
 
 
 class CommitBells:
@@ -18,6 +18,8 @@ class CommitBells:
         """Ring."""
         for change in changes:
             match change:
+                case LogGrew():
+                    self._ring(self._log)
                 case EventPublished():
                     self._ring(self._log)
                     for name in change.consumers:

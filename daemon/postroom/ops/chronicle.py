@@ -10,13 +10,15 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from postroom.core.alert import Raised
 from postroom.core.ids import Kind, encode_id
+from postroom.ops.alertlog import fields_of
 from postroom.ops.logbook import Logbook
 from postroom.ops.logline import Value, without_addresses
 from postroom.ops.logwords import LogEvent
 from postroom.ops.throttle import Throttle
 from postroom.ports.arriving import Arrival, Published
-from postroom.ports.changes import ThreadFreed, ThreadHeld
+from postroom.ports.changes import EventsDied, LeaseExpired, ThreadFreed, ThreadHeld
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
@@ -26,7 +28,6 @@ _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
 )
-_LOUD_LIBRARIES: Final = ("mail.log", "aiosmtplib")  # say whole messages at debug
 
 
 class Chronicle:
@@ -141,6 +142,19 @@ class Chronicle:
         """The wall clock is not believed: what can not be undone waits for a day."""
         self._say(LogEvent.CLOCK_DOUBTED, detail=_CLOCK)
 
+    def alert_raised(self, one: Raised) -> None:
+        """Something is the matter, and has been for a while."""
+        self._say(LogEvent.ALERT_RAISED, **fields_of(one))
+
+    def alert_cleared(self, one: Raised) -> None:
+        """It is over."""
+        self._say(LogEvent.ALERT_CLEARED, **fields_of(one))
+
+    def owner_untold(self, key: str, detail: str) -> None:
+        """A mail of the daemon's own to an owner was taken by no mailbox; `key` names it."""
+        detail = without_addresses(detail)
+        self._say_seldom(LogEvent.OWNER_UNTOLD, key, key=key, detail=detail)
+
     def retention_removed(self, jobs: int, events: int, mails: int, files: int) -> None:
         """What had outlived its time is gone; `mails` are those that were received."""
         self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, mails=mails, files=files)
@@ -203,6 +217,27 @@ class Chronicle:
         """A client of the listener was sent away, or its mail was refused."""
         self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
 
+    def lease_expired(self, expired: LeaseExpired) -> None:
+        """A consumer did not answer in time; what its lease showed waits again."""
+        self._say_seldom(
+            LogEvent.LEASE_EXPIRED,
+            expired.consumer,
+            consumer=expired.consumer,
+            mailbox_id=expired.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, expired.thread_number),
+            lease_id=encode_id(Kind.LEASE, expired.lease),
+        )
+
+    def events_died(self, died: EventsDied) -> None:
+        """A consumer failed so often at these events that it is shown them no more."""
+        self._say(
+            LogEvent.EVENTS_DIED,
+            consumer=died.consumer,
+            mailbox_id=died.mailbox_id,
+            thread_id=encode_id(Kind.THREAD, died.thread_number),
+            event_ids=" ".join(encode_id(Kind.EVENT, seq) for seq in died.seqs),
+        )
+
     def thread_held(self, held: ThreadHeld) -> None:
         """Machines answer each other: what goes there is held."""
         self._say(
@@ -245,32 +280,6 @@ class Chronicle:
         unlogged = self._throttle.pass_one((event, kind))
         if unlogged is not None:
             self._book.write(event, values | {"unlogged": unlogged})
-
-
-class LibraryLog(logging.Handler):
-    """Leads what libraries log to the chronicle."""
-
-    def __init__(self, chronicle: Chronicle) -> None:
-        super().__init__(logging.WARNING)
-        self._chronicle = chronicle
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write it as a line; a record that can not be read is nothing to stop for."""
-        try:
-            self._chronicle.library_warned(record)
-        except (TypeError, ValueError):
-            self.handleError(record)
-
-
-def lead_library_logs(chronicle: Chronicle) -> LibraryLog:
-    """From now on every library's warnings go to the chronicle, and nowhere else."""
-    handler = LibraryLog(chronicle)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    for name in _LOUD_LIBRARIES:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return handler
 
 
 def _told(error: BaseException) -> dict[str, Value]:

@@ -4,6 +4,8 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
+from postroom.core.sample import Spread
+
 
 # Seconds. From a loop step to RFC 5321's ten minutes for the final dot.
 ATTEMPT: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600)
@@ -23,6 +25,10 @@ class Histogram:
         """Count one."""
         self._counts[bisect_left(self._bounds, seconds)] += 1
         self.total_s += seconds
+
+    def spread(self) -> Spread:
+        """All of it as a value."""
+        return Spread(self._bounds, tuple(self._counts))
 
     def buckets(self) -> list[tuple[str, float]]:
         """Prometheus' form: how many were at most as long as each bound, the last bound being +Inf."""

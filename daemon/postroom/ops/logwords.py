@@ -99,8 +99,13 @@ class LogEvent(StrEnum):
     MAIL_DOUBLED = "mail.doubled"
     MAIL_SET_ASIDE = "mail.set_aside"
     CLIENT_REFUSED = "client.refused"
+    LEASE_EXPIRED = "lease.expired"
+    EVENTS_DIED = "events.died"
     THREAD_HELD = "thread.held"
     THREAD_FREED = "thread.freed"
+    ALERT_RAISED = "alert.raised"
+    ALERT_CLEARED = "alert.cleared"
+    OWNER_UNTOLD = "owner.untold"
 
 
 _ABOUT: Final = (
@@ -132,6 +137,10 @@ _SLOWED: Final = (
     *("was_per_minute", "was_at_once", "unlogged"),
 )
 _FREED: Final = ("relay_id", "domain", "reason_code", "since_at")
+_ALERT: Final = (
+    *("kind", "scope", "name", "mailbox_id", "figure", "threshold"),
+    *("cause", "since_at", "event_id"),
+)
 _FAULT: Final = ("error", "detail", "trace")
 
 FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
@@ -229,6 +238,8 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
     LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
     LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
     LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
+    LogEvent.LEASE_EXPIRED: ("consumer", "mailbox_id", "thread_id", "lease_id", "unlogged"),
+    LogEvent.EVENTS_DIED: ("consumer", "mailbox_id", "thread_id", "event_ids"),
     LogEvent.THREAD_HELD: (
         "mailbox_id",
         "thread_id",
@@ -239,6 +250,9 @@ FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
         "deliveries",
     ),
     LogEvent.THREAD_FREED: ("mailbox_id", "thread_id", "event_id", "reason", "by", "deliveries"),
+    LogEvent.ALERT_RAISED: _ALERT,
+    LogEvent.ALERT_CLEARED: _ALERT,
+    LogEvent.OWNER_UNTOLD: ("key", "detail", "unlogged"),
 }
 
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
@@ -266,9 +280,13 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.STORE_WARNED: LogLevel.WARNING,
     LogEvent.STORE_RESTORED: LogLevel.WARNING,
     LogEvent.BACKUP_BROKEN: LogLevel.WARNING,
+    LogEvent.LEASE_EXPIRED: LogLevel.WARNING,
+    LogEvent.EVENTS_DIED: LogLevel.ERROR,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
+    LogEvent.ALERT_RAISED: LogLevel.ERROR,
+    LogEvent.OWNER_UNTOLD: LogLevel.ERROR,
     LogEvent.REQUEST_FAILED: LogLevel.ERROR,
     LogEvent.LIBRARY_WARNED: LogLevel.WARNING,
 }

@@ -2,7 +2,7 @@
 
 Depth is counted in `ops.depth`. All of it lives on the loop's thread, costs no question to the store, and is gone with
 the process: what must be known for ever is in the store. Mailboxes, relays, lanes, states and reasons are closed
-lists, so nothing here grows with the mail that passes.
+lists, and the table of clusters is bounded: nothing here grows with the mail that passes.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker, BreakerState
+from postroom.core.clusters import Clusters
 from postroom.core.delivery import UNSETTLED, DeliveryState
 from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import Lane
@@ -52,11 +54,13 @@ class Signals:
     deferrals: Counter[tuple[str, str]] = field(default_factory=Counter)
     doubts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     jobs: Counter[str] = field(default_factory=Counter)
+    waits: Counter[tuple[str, str]] = field(default_factory=Counter)
     start_wait: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     settle_time: Mapping[Lane, Histogram] = field(default_factory=_by_lane)
     attempt_time: defaultdict[str, Histogram] = field(default_factory=_by_mailbox)
     breakers: dict[tuple[Scope, str], BreakerState] = field(default_factory=dict)
     throttles: Counter[tuple[str, str]] = field(default_factory=Counter)
+    clusters: Clusters = field(default_factory=Clusters)
     loop_lag: timedelta = timedelta()
     loop_lag_max: timedelta = timedelta()
 
@@ -71,6 +75,10 @@ class Signals:
     def accepted(self, mailbox_id: str) -> None:
         """A job is ours."""
         self.jobs[mailbox_id] += 1
+
+    def waited(self, mailbox_id: str, wait: Wait) -> None:
+        """A gate holds back what this mailbox could send next."""
+        self.waits[mailbox_id, wait.gate.name] += 1
 
     def started(self, row: WaitingRow, at: Instant) -> None:
         """An attempt begins; the wait counts from when it was due."""
@@ -87,6 +95,8 @@ class Signals:
         if state not in UNSETTLED:
             passed = max(0, outcome.at - started.date_at) / SECOND
             self.settle_time[started.lane].add(passed)
+            names = started.domain, started.trace_id
+            self.clusters.ended(started.mailbox_id, names, state, outcome.reason_code, outcome.at)
 
     def breaker_stands(self, scope: Scope, id_: str, breaker: Breaker) -> None:
         """How the breaker of a mailbox or relay stands now."""

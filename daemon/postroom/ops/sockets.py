@@ -85,6 +85,23 @@ def bind_own_socket(path: Path, mode: int, group: str | None) -> OwnSocket:
     return OwnSocket(listener, path, _inode(made))
 
 
+def bind_loopback(host: str, port: int) -> socket.socket:
+    """A listening socket for the metrics.
+
+    Raises: AlreadyRunning when another program listens there; ConfigError when nobody can.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            message = f"{host} port {port}: another program listens there."
+            raise AlreadyRunning(message) from error
+        wrong = f"can not be listened on: {error.strerror}."
+        problem = SettingProblem("[metrics]", "listen", wrong, "Name another address of loopback.")
+        raise ConfigError(problem) from error
+
+
 def find_peer(connection: socket.socket) -> Peer | None:
     """Who is at the other end; None where that can not be told (no Unix socket, another user namespace)."""
     try:

@@ -293,7 +293,7 @@ class Dispatcher:
         line = self._lines.get(change.mailbox_id)
         if line is None:
             return
-        line.world.mailbox.paused_by = "operator" if change.is_paused else None
+        line.world.mailbox.paused_by = change.by if change.is_paused else None
         if not change.is_paused:
             line.world.resume()
             self._flights.resumed(change.mailbox_id)

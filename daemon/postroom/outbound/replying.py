@@ -33,6 +33,9 @@ _SHARED: Final = Problem(
 )
 
 
+NO_THREAD: Final = Problem(_WHERE, "An alert is nobody's mail.", REPLY_TARGET)
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """The whole job; `is_reply_to_ignored`: its recipient is From, for Reply-To names somebody else."""
@@ -58,7 +61,9 @@ class Conversations:
         """The job with what it left to its event, or everything that is wrong with it as an answer."""
         if job.answers is None:
             return Filled(job, is_reply_to_ignored=False)
-        if event is None or event.mailbox_id != mailbox.id or event.thread_number is None:
+        if event is not None and event.thread_number is None:
+            return (NO_THREAD,)
+        if event is None or event.mailbox_id != mailbox.id:
             return (unknown_event(mailbox.id),)
         target = find_target(event, self._own.is_own)
         if isinstance(target, NoTarget):

@@ -20,7 +20,7 @@ from postroom.outbound.answers import STAGING_LOST, UNKNOWN_SINCE, UNKNOWN_THREA
 from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
-from postroom.outbound.replying import Conversations, Filled, unknown_event
+from postroom.outbound.replying import NO_THREAD, Conversations, Filled, unknown_event
 from postroom.outbound.room import Room
 from postroom.ports.accepting import Accepted, AcceptResult, NewJob, StagedGone
 from postroom.ports.host import Clock, Entropy
@@ -101,8 +101,8 @@ class JobSubmitter:
         event = await self._conversations.find_answered(job)
         if not job.mailbox_id:
             mailbox_id = await self._find_mailbox(job, event)
-            if mailbox_id is None:
-                return refuse((unknown_event(""),))
+            if not mailbox_id:
+                return refuse((unknown_event("") if mailbox_id is None else NO_THREAD,))
             job = replace(job, mailbox_id=mailbox_id)
         if job.idempotency_key is None:
             return await self._take(job, caller, event)

@@ -89,11 +89,40 @@ class EventPublished:
 
 
 @dataclass(frozen=True, slots=True)
+class LogGrew:
+    """The log has grown by an event of no thread, which waits for nobody: streams look again."""
+
+    seq: int
+    mailbox_id: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadWaits:
     """What is pending in this thread for this consumer can be leased again."""
 
     consumer: str
     thread_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseExpired:
+    """A consumer did not answer in time; what its lease showed waits again, but for what is dead."""
+
+    consumer: str
+    mailbox_id: str
+    thread_number: int
+    lease: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventsDied:
+    """These events were shown to a consumer so often that they are dead for it."""
+
+    consumer: str
+    mailbox_id: str
+    thread_number: int
+    seqs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +147,13 @@ class DoubtJudged:
 @dataclass(frozen=True, slots=True)
 class MailReceived:
     """A message came in and waits to be published."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MailDone:
+    """It is published to the last of its mailboxes."""
 
     number: int
 
@@ -156,10 +192,14 @@ Change = (
     | RecipientSuppressed
     | DeliveryQuarantined
     | EventPublished
+    | LogGrew
     | ThreadWaits
+    | LeaseExpired
+    | EventsDied
     | LeaseTimed
     | DoubtJudged
     | MailReceived
+    | MailDone
     | ThreadHeld
     | ThreadFreed
 )

@@ -25,6 +25,14 @@ class Inbox(Protocol):
         """Messages that are not published yet, with number > `after`, in order of receipt."""
         ...
 
+    async def count_waiting(self) -> int:
+        """How many are not published yet; a scan of those, for start-up only."""
+        ...
+
+    async def find_oldest(self) -> Instant | None:
+        """When the oldest of those was received; None where all are published."""
+        ...
+
     async def publish(self, publication: Publication) -> PublishResult:
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
         ...

@@ -55,6 +55,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class TooManyConsumers:
+    """There are as many consumers as there may be, and this is none of them. Nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """How a lease is given back: not to be given out for `delay_s`, and whether that counts as a failure."""
 
@@ -114,6 +119,19 @@ class ConsumerRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingEvents:
+    """What waits for a consumer (None = for nobody: its readers are gone), and how many threads it has leased.
+
+    `oldest_at` is since when the oldest of these waits that nobody holds; None where all of them are held, or none waits.
+    """
+
+    consumer: str | None
+    events: int
+    leased: int
+    oldest_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadFor:
     """For whom an event is dead, since when, and how many leases showed it."""
 
@@ -136,7 +154,7 @@ class Leases(Protocol):
     Methods raise StoreUnavailable, StorageFull or StoreBroken: then nothing was done.
     """
 
-    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
         """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         ...
 
@@ -173,9 +191,13 @@ class Leases(Protocol):
         """Every consumer."""
         ...
 
+    async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
+        """How many events wait for each consumer, and for nobody, and since when; cheap, however many there are."""
+        ...
+
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
-    ) -> ConsumerRecord:
+    ) -> ConsumerRecord | TooManyConsumers:
         """Make it, or widen its types."""
         ...
 

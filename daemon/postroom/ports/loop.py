@@ -1,15 +1,14 @@
 """The running daemon as people and programs see it through the API: why something waits, whether all is well."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
-from postroom.core.mailbox import Lane
 from postroom.core.record import JobRecord
+from postroom.ports.figures import Stats
 
 
 class GateVerdict(StrEnum):
@@ -77,24 +76,6 @@ class SlowedView:
     was_per_minute: int
     was_at_once: int
     since: Instant
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """The three signals: depth, wait, outcomes.
-
-    `outcomes` counts by mailbox and word since the daemon started at `started_at`; `oldest_due` is the earliest due
-    instant of each mailbox and lane that has something due; `loop_lag_max` is how late the event loop woke at worst.
-    """
-
-    at: Instant
-    started_at: Instant
-    in_flight: int
-    slots: int
-    depth: Mapping[tuple[str, Lane, DeliveryState], int]
-    oldest_due: Mapping[tuple[str, Lane], Instant]
-    outcomes: Mapping[tuple[str, str], int]
-    loop_lag_max: timedelta
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class Cell:
             PLAIN: HASTY,
             plays_admin.GONE: HASTY,
             plays_out.RESENDING: f"{HASTY}\n{plays_out.ON_UNCERTAIN}",
+            plays_out.CAPPED: f"{HASTY}\n{plays_out.ONE_A_DAY}",
             **{f"at-{stage}": HASTY for stage in Stage},
         }
         seen = account(ground, folder, boxes, lambda house: self._play(house, wanted))

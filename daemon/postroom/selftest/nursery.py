@@ -80,6 +80,11 @@ class Nursery:
             start_new_session=True,  # Ctrl-C is for the selftest, which then ends what it started
         )
 
+    @property
+    def pid(self) -> int:
+        """The process that makes them."""
+        return self._process.pid
+
     def start(self, birth: Birth) -> int:
         """The pid of a new daemon."""
         return int(self._ask({"start": asdict(birth)}))

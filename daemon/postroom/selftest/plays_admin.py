@@ -6,7 +6,7 @@ from typing import Any, Final
 from postroom.ops.host import SystemClock
 from postroom.selftest.door import Say, Stage
 from postroom.selftest.house import PLAIN, House, Json
-from postroom.selftest.play import WHO, Moment, Play, fate, later, reply_address
+from postroom.selftest.play import WHO, Moment, Play, fate, hand_in, later, reply_address
 from postroom.selftest.plays_out import in_doubt
 from postroom.service.restoring import Backup, restore
 
@@ -177,6 +177,12 @@ def _hold_and_fate(house: House) -> str:
     return f"{found and found['hold_reason']}: {house.tell(WHO, GONE)}"
 
 
+def _owned(house: House) -> None:
+    """Somebody owns the mailbox from the next life on."""
+    house.boxes[PLAIN] += '\nowner = "ops@peer.example"'
+    house.settle_in()
+
+
 _PENDING: Final = "pending, 0 copies"
 _CANCELLED: Final = "cancelled, 0 copies"
 _HELD: Final = "held, 0 copies"
@@ -212,6 +218,15 @@ PLAYS: Final = (
         fate,
         _held,
         ancestry=_restored,
+    ),
+    Play(
+        "digests.note",
+        _SENT,
+        _SENT,
+        _owned,
+        fate,
+        hand_in,
+        Moment.AT_A_RESTART,
     ),
     Play("admin.suppress", _SENT, _SUPPRESSED, _suppress, _fate_of_a_new_job),
     Play("admin.unsuppress", _SUPPRESSED, _SENT, _unsuppress, _fate_of_a_new_job, _suppress),

@@ -13,6 +13,9 @@ _STORM: Final = tuple(f"doubt{n}@peer.example" for n in range(3))  # so many mak
 RESENDING: Final = "resending"  # a mailbox that sends once more what is in doubt
 ON_UNCERTAIN: Final = 'on_uncertain = { policy = "resend", after_s = 1 }'
 
+CAPPED: Final = "capped"  # a mailbox that may send one mail a day
+ONE_A_DAY: Final = "pace = { per_day = 1 }"
+
 _ONCE_MORE: Final = "sent, 2 copies of one mail"
 _HASTE: Final = Birth("", "", slow_s=0.3, longest_sleep_s=0.5)
 
@@ -65,6 +68,19 @@ def _held_at_rcpt(house: House) -> None:
     house.door.on(Stage.RCPT, Hold(), recipient=WHO, times=1)
     house.hand_in(WHO)
     house.until(lambda: house.door.count_held(Stage.RCPT), "a dialogue at RCPT")
+
+
+def _use_up_the_day(house: House) -> None:
+    """The next life sees at once that the day's cap is used up."""
+    house.hand_in(WHO, box=CAPPED)
+    house.await_state(WHO, "sent")
+
+
+def _alerts(house: House) -> str:
+    """What was raised, in all lives."""
+    raised = [one for one in house.client.events()["items"] if one["type"] == "alert.raised"]
+    kinds = ", ".join(sorted({str(one["alert"]["kind"]) for one in raised}))
+    return f"{len(raised)} alert{'' if len(raised) == 1 else 's'}: {kinds}"
 
 
 def _doubt(house: House) -> None:
@@ -137,6 +153,15 @@ PLAYS: Final = (
         nothing,
         fate,
         _refused_once,
+        Moment.AT_A_RESTART,
+    ),
+    Play(
+        "alerts.move",
+        "1 alert: cap_near",
+        "1 alert: cap_near",
+        nothing,
+        _alerts,
+        _use_up_the_day,
         Moment.AT_A_RESTART,
     ),
     Play("doubts.settle_due", _ONCE_MORE, _ONCE_MORE, nothing, _fate_of_the_resent, _doubt),

@@ -18,6 +18,8 @@ from postroom.ports.changes import (
     Change,
     DeliveryQuarantined,
     DoubtJudged,
+    EventsDied,
+    LeaseExpired,
     MailboxPaused,
     RecipientSuppressed,
     ThreadFreed,
@@ -59,6 +61,7 @@ class LoopAccount:
     def waited(self, mailbox_id: str, wait: Wait) -> None:
         """A gate holds a mailbox back."""
         self._decisions.waited(mailbox_id, wait)
+        self._signals.waited(mailbox_id, wait)
 
     def relay_faulted(self, relay_id: str, fault: RelayFault) -> None:
         """A connection could not be made, or was lost."""
@@ -103,6 +106,10 @@ class LoopAccount:
                 self._chronicle.thread_held(change)
             case ThreadFreed():
                 self._chronicle.thread_freed(change)
+            case LeaseExpired():
+                self._chronicle.lease_expired(change)
+            case EventsDied():
+                self._chronicle.events_died(change)
             case _:
                 pass
 

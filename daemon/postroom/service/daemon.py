@@ -8,15 +8,17 @@ import asyncio
 import os
 import signal
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from postroom import __version__
+from postroom.api.scraping import ScrapeServer
 from postroom.api.server import ApiServer
 from postroom.config.settings import Settings
 from postroom.core.instant import SECOND
 from postroom.ops.heartbeat import Heartbeat
 from postroom.ops.looplag import LoopWatch
-from postroom.ops.sockets import OwnSocket, bind_own_socket
+from postroom.ops.sockets import OwnSocket, bind_loopback, bind_own_socket
 from postroom.ports.errors import StoreBroken
 from postroom.service.files import Files
 from postroom.service.housekeeping import Housekeeping
@@ -101,6 +103,7 @@ class Daemon:
     ) -> None:
         tools = self._tools
         server = ApiServer(joined.api)
+        scrapes: ScrapeServer | None = None
         own = self._bind()
         helpers = [
             group.create_task(self._fail_with(outbox)),
@@ -109,11 +112,14 @@ class Daemon:
             group.create_task(self._housekeeping(outbox, joined).run()),
             group.create_task(joined.keeper.run()),
             group.create_task(joined.doubts.run()),
+            group.create_task(joined.alerts.run()),
+            group.create_task(joined.digests.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:
             helpers.append(group.create_task(joined.inward.intake.run()))
         try:
+            scrapes = await self._open_scrapes(joined)
             if joined.inward is not None:
                 await joined.inward.start()
             await server.start(tools.sockets or (own.socket,) if own else tools.sockets)
@@ -129,8 +135,19 @@ class Daemon:
             if joined.inward is not None:
                 await joined.inward.close()
             await joined.way.close()
+            if scrapes is not None:
+                await scrapes.close()
             if own is not None:
                 own.remove()
+
+    async def _open_scrapes(self, joined: Joined) -> ScrapeServer | None:
+        metrics, chronicle = self._settings.metrics, self._tools.chronicle
+        if metrics is None:
+            return None
+        listening = bind_loopback(metrics.at.host, metrics.at.port)
+        server = ScrapeServer(joined.api, metrics.token, partial(chronicle.peer_refused, None))
+        await server.start(listening)
+        return server
 
     def _bind(self) -> OwnSocket | None:
         if self._tools.sockets:

@@ -14,7 +14,7 @@ from postroom.service.archiving import find_last
 from postroom.service.findings import Finding, fail, fine, warn
 from postroom.store.sqlite.inspecting import find_newest
 from postroom.store.sqlite.outbox import MIN_FREE_BYTES
-from postroom.store.sqlite.space import kept_free
+from postroom.store.sqlite.space import files_kept, kept_free
 from postroom.store.sqlite.state_dir import LOCK, check_file_system, check_placed, find_owner
 from postroom.store.sqlite.version import has_wal_reset_fault, is_too_old, version
 
@@ -93,10 +93,7 @@ def look_at_disk(state_dir: Path) -> list[Finding]:
         found = [fail("disk", told, fix)]
     elif free < kept + 3 * MIN_FREE_BYTES:
         found = [warn("disk", told, "Make room soon, also for the copy that a backup makes.")]
-    if room.f_files and room.f_favail < _FEW_INODES:
-        fix = "Remove small files: every attachment needs an inode."
-        found.append(warn("inodes", f"{room.f_favail:,} free of {room.f_files:,}", fix))
-    return found
+    return [*found, *_inodes(room.f_favail, room.f_files)]
 
 
 def look_at_socket(path: Path, *, is_up: bool, state_dir: Path) -> list[Finding]:
@@ -196,6 +193,16 @@ def _folder_of(path: Path) -> Iterator[Finding]:
     elif folder.stat().st_mode & _EVERYBODY_WRITES:
         fix = f"chmod o-w {folder}"
         yield fail("socket", f"everybody may put a socket of theirs into {folder}", fix)
+
+
+def _inodes(free: int, total: int) -> Iterator[Finding]:
+    """Nothing where the file system counts none, or has plenty."""
+    told, kept = f"{free:,} free of {total:,}", files_kept(total)
+    if free < kept:
+        fix = f"Remove small files: with fewer than {kept:,} left nothing new is accepted (507)."
+        yield fail("inodes", told, fix)
+    elif total and free < _FEW_INODES:
+        yield warn("inodes", told, "Remove small files: every attachment needs an inode.")
 
 
 def _nearest(path: Path) -> Path:

@@ -23,6 +23,7 @@ from postroom.inbound.verify.resolver import DnsResolver
 from postroom.inbound.verify.verifier import MailVerifier
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.descriptors import Shares, take_descriptors
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
 from postroom.ports.errors import StoreError
@@ -37,11 +38,13 @@ _PARSERS: Final = 2  # processes: as many as the cores of a small machine
 class IntakeTold:
     """Implements ports.inbox.IntakeAccount."""
 
-    def __init__(self, chronicle: Chronicle) -> None:
+    def __init__(self, chronicle: Chronicle, signals: InwardSignals) -> None:
         self._chronicle = chronicle
+        self._signals = signals
 
     def published(self, publication: Publication, result: PublishResult) -> None:
         """A message is an event now, or was one before."""
+        self._signals.published(publication, result)
         if isinstance(result, Doubled):
             self._chronicle.mail_doubled(
                 publication.received.number, publication.mailbox_id, result.seq
@@ -53,6 +56,7 @@ class IntakeTold:
 
     def mail_set_aside(self, number: int, error: Exception) -> None:
         """It stays stored, unpublished."""
+        self._signals.set_aside += 1
         self._chronicle.mail_set_aside(number, error)
 
     def verifier_failed(self, error: Exception) -> None:
@@ -119,7 +123,7 @@ def join_inward(
                 box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
                 for box in settings.mailboxes.values()
             },
-            account=IntakeTold(tools.chronicle),
+            account=IntakeTold(tools.chronicle, tools.arrivals),
             clock=tools.clock,
             verifier=verifier,
             at_once=_PARSERS,
@@ -132,6 +136,7 @@ def join_inward(
         raws=RawFiles(files.spool, files.mails),
         clock=tools.clock,
         chronicle=tools.chronicle,
+        refused=tools.arrivals.refused,
         limits=_limits(tools.limits, take_descriptors()),
     )
     return Inward(intake, Listener(parts, group), nursery, verifier, filing, tools.smtp_sockets)

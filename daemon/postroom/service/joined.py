@@ -20,6 +20,7 @@ from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.descriptors import Shares, take_descriptors
 from postroom.ops.host import find_host_name
+from postroom.ops.lastminute import LastMinute
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.ops.tokenkeys import KeyRing, open_keys
@@ -35,12 +36,17 @@ from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
 from postroom.service.account import LoopAccount, ToldIntake
+from postroom.service.alerting import AlertKeeper
+from postroom.service.alerttelling import AlertTeller
 from postroom.service.backups import DaemonBackups
+from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.doubting import DoubtKeeper
-from postroom.service.figures import SignalsView
+from postroom.service.figures import Counts, SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
+from postroom.service.ownermail import OwnerMail
+from postroom.service.sampling import SampleParts, Sampler
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView
 from postroom.service.way import Way
@@ -63,6 +69,8 @@ class Joined:
     keys: tuple[Key, ...]
     backups: DaemonBackups
     trust: ClockTrust
+    alerts: AlertKeeper
+    digests: DigestKeeper
 
 
 async def find_keys(settings: Settings, tools: Tools, outbox: Outbox) -> KeyRing:
@@ -98,6 +106,8 @@ async def join(
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
     settled, signals = Settled(outbox.reader), Signals()
+    arrivals, minute = tools.arrivals, LastMinute(clock)
+    arrivals.waiting = await outbox.inbox.count_waiting()
     staging = SpoolStaging(
         StagingParts(
             spool=files.spool,
@@ -140,11 +150,34 @@ async def join(
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
-    for observer in (depth, signals, dispatcher, settled, account, bells, keeper, doubts):
+    told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
+    for observer in told:
         outbox.database.watch(observer)
     if inward is not None:
         outbox.database.watch(inward.intake)
+    sampled = SampleParts(
+        reader=outbox.reader,
+        leases=outbox.leases,
+        depth=depth,
+        signals=signals,
+        worlds=worlds,
+        space=outbox.space,
+        trust=trust,
+        clock=clock,
+    )
+    mail = OwnerMail(submitter, outbox.intake, worlds, tools.chronicle)
+    alerts = await _alerts(tools, outbox, Sampler(sampled), mail)
+    digests = DigestKeeper(
+        outbox.digests,
+        Letters(mail, find_host_name),
+        settings.digest.at,
+        clock,
+        trust,
+        tools.chronicle,
+    )
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
+    listener = None if inward is None else inward.listener
+    counts = Counts(depth, signals, arrivals, minute, listener, alerts.raised)
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -155,7 +188,7 @@ async def join(
         uploads=staging,
         backups=backups,
         loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
-        signals=SignalsView(outbox, depth, signals, way, clock),
+        signals=SignalsView(outbox, counts, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
         mailboxes=settings.mailboxes,
         clock=clock,
@@ -182,7 +215,17 @@ async def join(
         ring.keys,
         backups,
         trust,
+        alerts,
+        digests,
     )
+
+
+async def _alerts(tools: Tools, outbox: Outbox, sampler: Sampler, mail: OwnerMail) -> AlertKeeper:
+    """The keeper of alerts, with what the last run left raised."""
+    teller = AlertTeller(mail, tools.clock, find_host_name)
+    keeper = AlertKeeper(outbox.alerts, sampler, teller, tools.clock, tools.chronicle)
+    keeper.restore(await outbox.alerts.find_raised())
+    return keeper
 
 
 async def _seed_limits(submitter: JobSubmitter, outbox: Outbox, clock: Clock) -> None:

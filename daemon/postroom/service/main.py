@@ -10,9 +10,10 @@ from typing import Final
 
 from postroom.config.loading import load
 from postroom.config.settings import Settings
-from postroom.ops.chronicle import Chronicle, lead_library_logs
+from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
 from postroom.ops.host import SystemClock, SystemEntropy
+from postroom.ops.librarylog import lead_library_logs
 from postroom.ops.logbook import Logbook
 from postroom.ops.supervisor import find_supervisor, take_sockets
 from postroom.ops.throttle import Throttle

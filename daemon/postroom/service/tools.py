@@ -10,6 +10,7 @@ from postroom.api.parts import Bounds
 from postroom.inbound.limits import Limits
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
+from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.supervisor import Supervisor
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.host import Clock, Entropy
@@ -29,7 +30,7 @@ class Tools:
 
     `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
     `open_outbox` opens the store, `timeouts` are for relays, `bounds` for clients of the API, `limits` for those of
-    the listener.
+    the listener; `arrivals` counts what comes in.
     """
 
     clock: Clock
@@ -42,5 +43,6 @@ class Tools:
     accepts_lost_keys: bool = False
     open_outbox: OpenOutbox = open_outbox
     timeouts: Timeouts = field(default_factory=Timeouts)
+    arrivals: InwardSignals = field(default_factory=InwardSignals)
     bounds: Bounds = field(default_factory=Bounds)
     limits: Limits = field(default_factory=Limits)

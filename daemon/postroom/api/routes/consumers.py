@@ -8,9 +8,11 @@ from postroom.api.problems import NOT_FOUND, Code, Refusal
 from postroom.api.render_leases import render_consumer
 from postroom.api.requests import Asked
 from postroom.api.requests_leases import MakeConsumer, RetryEvent
+from postroom.api.routes.leases import TOO_MANY, find_unleased
 from postroom.api.routing import Answer, Call, Nothing, Result, Route
 from postroom.api.shapes_leases import Consumer, ConsumerList, RevivedEvent
 from postroom.core.ids import Kind, decode_id
+from postroom.ports.leasing import TooManyConsumers
 
 
 async def list_consumers(call: Call[Asked, None]) -> Result:
@@ -22,10 +24,15 @@ async def list_consumers(call: Call[Asked, None]) -> Result:
 async def make_consumer(call: Call[Asked, MakeConsumer]) -> Result:
     """Make a consumer, or widen its types."""
     asked, parts = call.body, call.parts
+    refused = find_unleased(asked.types)
+    if refused is not None:
+        return refused
     types = None if asked.types is UNSET else tuple(asked.types)
     made = await parts.leases.make_consumer(
         asked.name, types, parts.clock.now(), from_now=asked.start == "now"
     )
+    if isinstance(made, TooManyConsumers):
+        return TOO_MANY
     return Answer(render_consumer(made))
 
 
@@ -58,6 +65,7 @@ ROUTES: Final = (
         make_consumer,
         "Make a consumer, or widen its types",
         {200: Consumer},
+        (Code.CONSUMER_LIMIT,),
         body=MakeConsumer,
         needs_body=True,
     ),

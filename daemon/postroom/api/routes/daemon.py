@@ -1,19 +1,17 @@
 """The daemon itself: alive, ready, what it does, what it is, and its own description."""
 
-from collections import Counter, defaultdict
 from typing import Final
 
 from postroom.api.problems import Code, Refusal
+from postroom.api.render_stats import render_stats
 from postroom.api.requests import Asked
 from postroom.api.routing import Answer, Call, Result, Route, Text
-from postroom.api.shapes_daemon import ClockView, Health, MailboxStats, Ready, Stats, Version
-from postroom.core.delivery import DeliveryState
-from postroom.core.instant import SECOND, Instant, format_instant
-from postroom.ports import loop
+from postroom.api.shapes_daemon import ClockView, Health, Ready, Stats, Version
+from postroom.core.instant import format_instant
 
 
 # Prometheus' text format.
-_METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def health(call: Call[Asked, None]) -> Result:
@@ -38,7 +36,7 @@ async def stats(call: Call[Asked, None]) -> Result:
 
 async def metrics(call: Call[Asked, None]) -> Result:
     """The same and more for Prometheus."""
-    return Text((await call.parts.signals.metrics_text()).encode(), _METRICS)
+    return Text((await call.parts.signals.metrics_text()).encode(), METRICS_TYPE)
 
 
 async def clock(call: Call[Asked, None]) -> Result:
@@ -61,40 +59,6 @@ async def version(call: Call[Asked, None]) -> Result:
     return Answer(Version(name="postroom", version=call.parts.version, api="v1"))
 
 
-def render_stats(found: loop.Stats) -> Stats:
-    """The three signals, in all and by mailbox."""
-    depth = Counter[DeliveryState]()
-    outcomes = Counter[str]()
-    boxes: defaultdict[str, MailboxStats] = defaultdict(
-        lambda: MailboxStats(depth={}, oldest_due_age_s={}, outcomes={})
-    )
-    for (mailbox_id, lane, state), count in found.depth.items():
-        boxes[mailbox_id].depth.setdefault(lane.word, {})[state] = count
-        depth[state] += count
-    for (mailbox_id, lane), due_at in found.oldest_due.items():
-        boxes[mailbox_id].oldest_due_age_s[lane.word] = _age_s(due_at, found.at)
-    for (mailbox_id, word), count in found.outcomes.items():
-        boxes[mailbox_id].outcomes[word] = count
-        outcomes[word] += count
-    return Stats(
-        at=format_instant(found.at),
-        started_at=format_instant(found.started_at),
-        in_flight=found.in_flight,
-        slots=found.slots,
-        depth=dict(depth),
-        oldest_due_age_s=max(
-            (_age_s(one, found.at) for one in found.oldest_due.values()), default=0.0
-        ),
-        outcomes=dict(outcomes),
-        loop_lag_max_s=found.loop_lag_max.total_seconds(),
-        mailboxes=dict(boxes),
-    )
-
-
-def _age_s(due_at: Instant, now: Instant) -> float:
-    return max(0.0, (now - due_at) / SECOND)
-
-
 ROUTES: Final = (
     Route("GET", "/healthz", health, "Alive", {200: Health}, is_bare=True),
     Route("GET", "/readyz", ready, "Ready for work", {200: Ready}, (Code.NOT_READY,), is_bare=True),
@@ -105,7 +69,7 @@ ROUTES: Final = (
         metrics,
         "Metrics for Prometheus",
         {200: None},
-        content_type=_METRICS,
+        content_type=METRICS_TYPE,
         is_bare=True,
     ),
     Route("GET", "/clock", clock, "What time it is for the daemon", {200: ClockView}),

@@ -1,10 +1,11 @@
 """Leases: one agent for each conversation. Taken by a long-poll, kept, given back, completed with replies."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from postroom.api.completing import complete
 from postroom.api.parts import Parts
@@ -22,6 +23,7 @@ from postroom.api.shapes_leases import (
     ReleasedLease,
 )
 from postroom.api.waiting import wait_for_bell
+from postroom.core.eventtypes import UNLEASED, EventType
 from postroom.core.ids import Kind, decode_id
 from postroom.core.instant import SECOND
 from postroom.core.job import LeaseClaim
@@ -31,10 +33,16 @@ from postroom.ports.accepting import LeaseLost
 from postroom.ports.errors import StoreError
 
 
+_Taken = tuple[leasing.Lease, ...] | leasing.TooManyConsumers
+
 LOST: Final = Refusal(
     Code.LEASE_LOST, "The lease is over, or the fence is another one. Nothing was done."
 )
+TOO_MANY: Final = Refusal(Code.CONSUMER_LIMIT, "A consumer of this name was not made.")
 _ABANDONED: Final = leasing.Release(0.0, "its caller hung up", is_failed=False)
+_NO_THREAD: Final = (
+    "An alert has no thread, so nobody leases it: read it from GET /v1/events or its stream."
+)
 
 
 async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
@@ -45,7 +53,12 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
         if one not in boxes:
             detail = "There is no such mailbox."
             return invalid(f"/mailbox_ids/{number}", detail, Code.UNKNOWN_MAILBOX)
+    refused = find_unleased(call.body.types)
+    if refused is not None:
+        return refused
     leases = await _poll(call.parts, call.body, asked)
+    if isinstance(leases, leasing.TooManyConsumers):
+        return TOO_MANY
     log_id, _, _ = await call.parts.reader.event_span()
     is_draining = not leases and call.parts.stopping.is_set()
     return Answer(
@@ -54,6 +67,14 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
             draining=True if is_draining else UNSET,
         )
     )
+
+
+def find_unleased(types: Sequence[EventType] | UnsetType) -> Refusal | None:
+    """Why these types can not be a consumer's, if one of them is never leased."""
+    for number, one in enumerate(() if isinstance(types, UnsetType) else types):
+        if one in UNLEASED:
+            return invalid(f"/types/{number}", _NO_THREAD)
+    return None
 
 
 async def extend_lease(call: Call[Asked, Extend]) -> Result:
@@ -100,12 +121,15 @@ class _Handover:
     leases: tuple[leasing.Lease, ...] = field(default=())
     is_gone: bool = False
 
-    async def take(self, wish: leasing.LeaseWish) -> tuple[leasing.Lease, ...]:
+    async def take(self, wish: leasing.LeaseWish) -> _Taken:
         """Those that are granted. Raises: StoreError."""
-        self.leases = await self.parts.leases.acquire(wish)
+        taken = await self.parts.leases.acquire(wish)
+        if isinstance(taken, leasing.TooManyConsumers):
+            return taken
+        self.leases = taken
         if self.is_gone:
             await self.give_back()
-        return self.leases
+        return taken
 
     async def give_back(self) -> None:
         """Let others have them at once, as far as the store lets us: else they expire."""
@@ -117,7 +141,7 @@ class _Handover:
                 self.parts.on_store_refused(error)
 
 
-async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> tuple[leasing.Lease, ...]:
+async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> _Taken:
     end = parts.clock.monotonic() + round(asked.wait_s * SECOND)
     with parts.bells.hear_consumer(asked.consumer) as bell:
         while not parts.stopping.is_set():
@@ -131,7 +155,7 @@ async def _poll(parts: Parts, asked: Acquire, boxes: tuple[str, ...]) -> tuple[l
     return ()
 
 
-async def _take(parts: Parts, wish: leasing.LeaseWish) -> tuple[leasing.Lease, ...]:
+async def _take(parts: Parts, wish: leasing.LeaseWish) -> _Taken:
     """What is granted; of a caller who hung up meanwhile it is given back, unless the same attempt may ask again."""
     handover = _Handover(parts)
     try:
@@ -163,7 +187,7 @@ ROUTES: Final = (
         acquire_leases,
         "Lease the threads that wait longest",
         {200: LeaseList},
-        (Code.UNKNOWN_MAILBOX,),
+        (Code.UNKNOWN_MAILBOX, Code.CONSUMER_LIMIT),
         body=Acquire,
         may_wait=True,
     ),

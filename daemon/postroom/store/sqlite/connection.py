@@ -16,6 +16,7 @@ from postroom.ports.errors import StoreBroken
 T = TypeVar("T")
 
 _BUSY_S: Final = 5.0  # someone looks at the file with a tool of theirs
+_PATIENCE_S: Final = 1.0  # who only asks whether it could write need not wait as long
 _STATEMENTS: Final = 512  # kept prepared: all that the daemon ever runs
 _FULL: Final = 2
 
@@ -95,6 +96,16 @@ def checkpoint(conn: sqlite3.Connection) -> None:
     conn.execute("PRAGMA busy_timeout = 0")
     try:
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {round(_BUSY_S * 1000)}")
+
+
+def ask_to_write(conn: sqlite3.Connection) -> None:
+    """Take the lock that a write takes, and give it back; nothing is written. Raises: what SQLite says where another has it."""
+    conn.execute(f"PRAGMA busy_timeout = {round(_PATIENCE_S * 1000)}")
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        conn.execute("ROLLBACK")
     finally:
         conn.execute(f"PRAGMA busy_timeout = {round(_BUSY_S * 1000)}")
 

@@ -21,7 +21,14 @@ from postroom.ports.changes import Observer
 from postroom.ports.errors import StoreBroken
 from postroom.ports.host import Clock
 from postroom.store.sqlite.anchor import Anchor
-from postroom.store.sqlite.connection import ask, checkpoint, open_reader, open_writer, read
+from postroom.store.sqlite.connection import (
+    ask,
+    ask_to_write,
+    checkpoint,
+    open_reader,
+    open_writer,
+    read,
+)
 from postroom.store.sqlite.group import translated
 from postroom.store.sqlite.state_dir import LOCK, wal_of
 from postroom.store.sqlite.unit import Unit, WriteLane
@@ -91,6 +98,14 @@ class Database:
             self._writer.give_up(message)
             raise StoreBroken(message)
         return self._clock.monotonic() - asked_at
+
+    async def probe_write(self) -> None:
+        """Return when something could be written now.
+
+        Raises: StoreUnavailable, also when another program has held the lock for a second; StoreBroken as `probe`.
+        """
+        await self.probe()
+        await _on_thread(self._writing, ask_to_write)
 
     async def wait_broken(self) -> str:
         """Return when nothing can be written any more, and why: the daemon has to end."""

@@ -53,6 +53,14 @@ class SqliteInbox:
         look = partial(inbox_receive.find_received, after=after, limit=limit)
         return await self._database.read(look)
 
+    async def count_waiting(self) -> int:
+        """How many are not published yet; a scan of those, for start-up only."""
+        return await self._database.read(inbox_receive.count_waiting)
+
+    async def find_oldest(self) -> Instant | None:
+        """When the oldest of those was received; None where all are published."""
+        return await self._database.read(inbox_receive.find_oldest)
+
     async def publish(self, publication: Publication) -> PublishResult:
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
         prepared = prepare(publication)

@@ -70,9 +70,10 @@ class Publishing:
         doubled: UnitResult[PublishResult] | None
         doubled = None if before is None else UnitResult(Doubled(before["seq"]))
         result = doubled or with_evidence(conn, one, self._publish(conn))
-        if one.is_last:
-            close_received(conn, one.received.number, one.at)
-        return result
+        if not one.is_last:
+            return result
+        done = close_received(conn, one.received.number, one.at)
+        return UnitResult(result.value, (*result.changes, *done))
 
     def _publish(self, conn: sqlite3.Connection) -> UnitResult[PublishResult]:
         copies = find_copies(conn, self.prepared.publication)

@@ -10,7 +10,7 @@ import msgspec
 from postroom.core.instant import Instant
 from postroom.core.token import TokenStatus
 from postroom.ports.arriving import Arrival, ArrivalRecipient, RawFile, Received, Spoiled
-from postroom.ports.changes import MailReceived
+from postroom.ports.changes import MailDone, MailReceived
 from postroom.store.sqlite.inbox_own import find_own
 from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
 from postroom.store.sqlite.staged import name_file
@@ -28,6 +28,10 @@ _OPEN: Final = """
     FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"""
 _NUMBERS: Final = (
     "SELECT number FROM received WHERE published_at IS NULL AND number > ? ORDER BY number LIMIT ?"
+)
+_COUNT: Final = "SELECT count(*) FROM received WHERE published_at IS NULL"
+_OLDEST: Final = (
+    "SELECT received_at FROM received WHERE published_at IS NULL ORDER BY number LIMIT 1"
 )
 _CLOSE: Final = "UPDATE received SET published_at = ? WHERE number = ? AND published_at IS NULL"
 _CLOSE_THREADS: Final = "DELETE FROM received_thread WHERE received = ?"
@@ -80,10 +84,23 @@ def find_received(
     return tuple(_find_one(conn, number) for number in numbers)
 
 
-def close_received(conn: sqlite3.Connection, number: int, at: Instant) -> None:
-    """Intake is done with it: it names threads by its events only."""
-    conn.execute(_CLOSE, (at, number))
+def close_received(conn: sqlite3.Connection, number: int, at: Instant) -> tuple[MailDone, ...]:
+    """Intake is done with it: it names threads by its events only. What is told of it; nothing where it was done before."""
+    closed = conn.execute(_CLOSE, (at, number))
     conn.execute(_CLOSE_THREADS, (number,))
+    return (MailDone(number),) if closed.rowcount else ()
+
+
+def count_waiting(conn: sqlite3.Connection) -> int:
+    """How many are not published yet; a scan of those, for start-up only."""
+    (count,) = conn.execute(_COUNT).fetchone()
+    return int(count)
+
+
+def find_oldest(conn: sqlite3.Connection) -> Instant | None:
+    """When the oldest of them was received."""
+    row = conn.execute(_OLDEST).fetchone()
+    return None if row is None else Instant(row["received_at"])
 
 
 def is_inbound_pending(conn: sqlite3.Connection, thread: int) -> bool:

@@ -14,7 +14,7 @@ from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import LeaseLost
 from postroom.ports.changes import LeaseTimed
-from postroom.ports.leasing import Lease, LeaseWish
+from postroom.ports.leasing import Lease, LeaseWish, TooManyConsumers
 from postroom.store.sqlite.lease_consumers import ensure
 from postroom.store.sqlite.lease_end import MAX_LEASE, end_due, find_lease, find_live
 from postroom.store.sqlite.lease_rows import (
@@ -60,11 +60,14 @@ class Acquiring:
 
     wish: LeaseWish
 
-    def __call__(self, conn: sqlite3.Connection) -> UnitResult[tuple[Lease, ...]]:
+    def __call__(
+        self, conn: sqlite3.Connection
+    ) -> UnitResult[tuple[Lease, ...] | TooManyConsumers]:
         """The leases; those of the same attempt while they live."""
         wish = self.wish
         changes = end_due(conn, wish.at)
-        ensure(conn, wish.consumer, wish.types, wish.at)
+        if not ensure(conn, wish.consumer, wish.types, wish.at):
+            return UnitResult(TooManyConsumers(), tuple(changes))
         if wish.attempt_id is not None:
             held = conn.execute(_ATTEMPT, (wish.consumer, wish.attempt_id)).fetchall()
             if held:

@@ -12,18 +12,25 @@ from postroom.core.eventtypes import DEFAULT_TYPES, EventType
 from postroom.core.instant import Instant
 from postroom.core.record import Page
 from postroom.ports.changes import ThreadWaits
-from postroom.ports.leasing import ConsumerRecord, DeadEvent, DeadFor
+from postroom.ports.leasing import ConsumerRecord, DeadEvent, DeadFor, TooManyConsumers
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import END
 from postroom.store.sqlite.unit import UnitResult
 
 
+MAX_CONSUMERS: Final = (
+    100  # each costs a row of `pending` for every event, and labels of the metrics
+)
+
+_HOW_MANY: Final = "SELECT count(*) FROM consumer"
 _HAS: Final = "SELECT 1 FROM consumer WHERE name = ?"
 _MAKE: Final = "INSERT INTO consumer (name, created_at) VALUES (?, ?)"
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'"
 _ADD_TYPE: Final = """
     INSERT INTO consumer_type (consumer, type, from_seq, is_asked) VALUES (?, ?, ?, ?)
     ON CONFLICT (consumer, type) DO UPDATE SET is_asked = 1 WHERE excluded.is_asked AND NOT is_asked"""
+_CLAIM: Final = "INSERT OR IGNORE INTO claimed_type (type) VALUES (?)"
+_TAKE_OVER: Final = "DELETE FROM unclaimed WHERE type = ?"
 _BACKLOG: Final = """
     INSERT INTO pending (consumer, seq, mailbox_id, thread)
     SELECT t.consumer, e.seq, e.mailbox_id, e.thread
@@ -33,7 +40,7 @@ _BACKLOG: Final = """
 
 _ALL: Final = """
     SELECT c.name, c.created_at,
-           (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NULL) AS pending,
+           (SELECT coalesce(sum(events), 0) FROM waiting AS w WHERE w.consumer = c.name) AS pending,
            (SELECT count(*) FROM pending AS p WHERE p.consumer = c.name AND p.dead_at IS NOT NULL) AS dead,
            (SELECT count(*) FROM lease AS l WHERE l.consumer = c.name AND l.state = 'live') AS leased
     FROM consumer AS c WHERE c.name = ? OR ? IS NULL ORDER BY c.name"""
@@ -43,6 +50,7 @@ _END_LEASES: Final = """
     UPDATE lease SET state = 'expired', ended_at = ? WHERE consumer = ? AND state = 'live'"""
 _DROP: Final = (
     "DELETE FROM pending WHERE consumer = ?",
+    "DELETE FROM waiting WHERE consumer = ?",
     "DELETE FROM consumer_type WHERE consumer = ?",
     "DELETE FROM thread_delay WHERE consumer = ?",
 )
@@ -68,19 +76,27 @@ def ensure(
     at: Instant,
     *,
     from_now: bool = False,
-) -> None:
-    """Make the consumer if it is not there, else widen its types by those it asks for."""
+) -> bool:
+    """Make the consumer if it is not there, else widen its types by those it asks for; False = there are too many."""
     is_new = conn.execute(_HAS, (name,)).fetchone() is None
+    if is_new and conn.execute(_HOW_MANY).fetchone()[0] >= MAX_CONSUMERS:
+        return False
     if not is_new and types is None:
-        return
+        return True
     (newest,) = conn.execute(_NEWEST).fetchone()
     from_seq = newest if from_now or not is_new else 0
     wanted = sorted(DEFAULT_TYPES) if types is None else types
     if is_new:
         conn.execute(_MAKE, (name, at))
-    conn.executemany(_ADD_TYPE, [(name, one, from_seq, types is not None) for one in wanted])
+    added = conn.executemany(
+        _ADD_TYPE, [(name, one, from_seq, types is not None) for one in wanted]
+    )
+    if added.rowcount:
+        conn.executemany(_CLAIM, [(one,) for one in wanted])
+        conn.executemany(_TAKE_OVER, [(one,) for one in wanted])
     if is_new and not from_now:
         conn.execute(_BACKLOG, (name,))
+    return True
 
 
 def find_consumers(conn: sqlite3.Connection, name: str | None = None) -> tuple[ConsumerRecord, ...]:
@@ -107,9 +123,10 @@ class Making:
     at: Instant
     from_now: bool
 
-    def __call__(self, conn: sqlite3.Connection) -> UnitResult[ConsumerRecord]:
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[ConsumerRecord | TooManyConsumers]:
         """The consumer as it stands then."""
-        ensure(conn, self.name, self.types, self.at, from_now=self.from_now)
+        if not ensure(conn, self.name, self.types, self.at, from_now=self.from_now):
+            return UnitResult(TooManyConsumers())
         return UnitResult(find_consumers(conn, self.name)[0])
 
 

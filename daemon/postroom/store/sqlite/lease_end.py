@@ -11,7 +11,7 @@ from typing import Final
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.ports.accepting import LeaseLost
-from postroom.ports.changes import Change, LeaseTimed, ThreadWaits
+from postroom.ports.changes import Change, EventsDied, LeaseExpired, LeaseTimed, ThreadWaits
 from postroom.ports.leasing import Release, Released
 from postroom.store.sqlite.unit import UnitResult
 
@@ -25,11 +25,13 @@ _CLAMP_LEASES: Final = """
 _CLAMP_DELAYS: Final = "UPDATE thread_delay SET not_before = ? WHERE not_before > ?"
 _DUE: Final = """
     SELECT number, consumer, thread, shown FROM lease WHERE state = 'live' AND expires_at <= ? ORDER BY expires_at"""
+_MAILBOX: Final = "SELECT mailbox_id FROM thread WHERE number = ?"
 _OVER: Final = """
     DELETE FROM thread_delay WHERE not_before <= ? RETURNING consumer, thread"""
 _BURN: Final = """
     UPDATE pending SET failures = failures + 1, dead_at = CASE WHEN failures + 1 >= ? THEN ? END
-    WHERE consumer = ? AND seq IN (SELECT value FROM json_each(?)) AND dead_at IS NULL"""
+    WHERE consumer = ? AND seq IN (SELECT value FROM json_each(?)) AND dead_at IS NULL
+    RETURNING seq, dead_at"""
 _END: Final = "UPDATE lease SET state = ?, ended_at = ?, reason = ?, result = ? WHERE number = ?"
 _FIND: Final = """
     SELECT number, consumer, thread, fence, attempt_id, max_events, shown, state, expires_at, result
@@ -48,7 +50,9 @@ def end_due(conn: sqlite3.Connection, at: Instant) -> list[Change]:
     conn.execute(_CLAMP_DELAYS, (at + MAX_DELAY, at + MAX_DELAY))
     changes: list[Change] = []
     for row in conn.execute(_DUE, (at,)).fetchall():
-        burn(conn, row, at)
+        place = (row["consumer"], _mailbox_of(conn, row), row["thread"])
+        changes.append(LeaseExpired(*place, row["number"]))
+        changes += _burn(conn, row, at)
         end(conn, row["number"], "expired", at)
         changes.append(ThreadWaits(row["consumer"], row["thread"]))
     changes += (ThreadWaits(*row) for row in conn.execute(_OVER, (at,)).fetchall())
@@ -80,11 +84,6 @@ def end(
     conn.execute(_END, (state, at, reason, result, number))
 
 
-def burn(conn: sqlite3.Connection, lease: sqlite3.Row, at: Instant) -> None:
-    """Count a failure for every event that the lease showed; those that reach the limit are dead."""
-    conn.execute(_BURN, (MAX_RECEIVES, at, lease["consumer"], lease["shown"]))
-
-
 @dataclass(frozen=True, slots=True)
 class Releasing:
     """A unit that gives a lease back."""
@@ -102,7 +101,7 @@ class Releasing:
         if row["state"] == "released":
             return UnitResult(Released(is_repeat=True), tuple(changes))
         if self.back.is_failed:
-            burn(conn, row, self.at)
+            changes += _burn(conn, row, self.at)
         end(conn, row["number"], "released", self.at, reason=self.back.reason)
         delay = min(round(self.back.delay_s * SECOND), MAX_DELAY)
         if delay:
@@ -125,3 +124,18 @@ class Sweeping:
         changes = end_due(conn, self.at)
         (due,) = conn.execute(_NEXT).fetchone()
         return UnitResult(None if due is None else Instant(due), tuple(changes))
+
+
+def _burn(conn: sqlite3.Connection, lease: sqlite3.Row, at: Instant) -> list[Change]:
+    """Count a failure for every event that the lease showed; those that reach the limit are dead."""
+    burnt = conn.execute(_BURN, (MAX_RECEIVES, at, lease["consumer"], lease["shown"])).fetchall()
+    dead = tuple(sorted(row["seq"] for row in burnt if row["dead_at"] is not None))
+    if not dead:
+        return []
+    place = (lease["consumer"], _mailbox_of(conn, lease), lease["thread"])
+    return [EventsDied(*place, dead)]
+
+
+def _mailbox_of(conn: sqlite3.Connection, lease: sqlite3.Row) -> str:
+    (mailbox_id,) = conn.execute(_MAILBOX, (lease["thread"],)).fetchone()
+    return str(mailbox_id)

@@ -19,6 +19,8 @@ from postroom.ports.leasing import (
     LeaseWish,
     Release,
     Released,
+    TooManyConsumers,
+    WaitingEvents,
 )
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.lease_acquire import Acquiring, Extending
@@ -31,6 +33,7 @@ from postroom.store.sqlite.lease_consumers import (
     find_dead_events,
 )
 from postroom.store.sqlite.lease_end import Releasing, Sweeping, find_lease
+from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.space import Space
 from postroom.store.sqlite.unit import WriteLane
 
@@ -49,7 +52,7 @@ class SqliteLeases:
         self._space = space
         self._has_spool_file = has_spool_file
 
-    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...]:
+    async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
         """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         weight = _ROWS_OF_LEASE * wish.max_threads
         return await self._database.write(Acquiring(wish), lane=WriteLane.REST, weight=weight)
@@ -94,9 +97,13 @@ class SqliteLeases:
         """Every consumer."""
         return await self._database.read(find_consumers)
 
+    async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
+        """How many events wait for whom, and since when the oldest that nobody holds."""
+        return await self._database.read(partial(find_waiting, now=now))
+
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
-    ) -> ConsumerRecord:
+    ) -> ConsumerRecord | TooManyConsumers:
         """Make it, or widen its types."""
         unit = Making(name, types, at, from_now)
         return await self._database.write(unit, lane=WriteLane.REST)

@@ -12,7 +12,7 @@ import msgspec
 
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
-from postroom.ports.changes import EventPublished
+from postroom.ports.changes import EventPublished, LogGrew
 
 
 _INSERT: Final = """
@@ -24,6 +24,9 @@ _FAN_OUT: Final = """
     SELECT consumer, :seq, :mailbox_id, :thread FROM consumer_type
     WHERE type = :type AND from_seq < :seq AND (is_asked OR :is_accepted)
     RETURNING consumer"""
+# Whoever had its type is gone.
+_LEAVE: Final = """
+    INSERT INTO unclaimed (type, seq) SELECT type, :seq FROM claimed_type WHERE type = :type AND :is_accepted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,18 @@ def append(conn: sqlite3.Connection, event: NewEvent) -> EventPublished:
         "is_accepted": event.is_accepted,
     }
     consumers = tuple([name for (name,) in conn.execute(_FAN_OUT, given)])
+    if not consumers:
+        conn.execute(_LEAVE, given)
     return EventPublished(seq, event.mailbox_id, event.thread, event.type, consumers)
+
+
+def append_alone(
+    conn: sqlite3.Connection, kind: str, mailbox_id: str, at: Instant, data: str
+) -> LogGrew:
+    """Write an event of no thread, which nobody leases; what is told of it."""
+    row = (kind, mailbox_id, None, None, at, data, None)
+    seq = conn.execute(_INSERT, row).lastrowid or 0
+    return LogGrew(seq, mailbox_id, kind)
 
 
 def next_seq(conn: sqlite3.Connection) -> int:

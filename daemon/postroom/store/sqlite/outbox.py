@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from postroom.ports.alerting import Alerts
 from postroom.ports.desk import Admin, Reader
+from postroom.ports.digesting import Digests
 from postroom.ports.doubting import Doubts
 from postroom.ports.errors import StorageFull
 from postroom.ports.host import Clock, Entropy
@@ -15,8 +17,10 @@ from postroom.ports.inbox import Conversations, Inbox
 from postroom.ports.leasing import Leases
 from postroom.ports.outbox import Intake, LoopStore
 from postroom.store.sqlite.admin import SqliteAdmin
+from postroom.store.sqlite.alerts import SqliteAlerts
 from postroom.store.sqlite.counters import read_counters
 from postroom.store.sqlite.database import Database, open_database
+from postroom.store.sqlite.digests import SqliteDigests
 from postroom.store.sqlite.doubt_policy import SqliteDoubts
 from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
 from postroom.store.sqlite.leases import SqliteLeases
@@ -24,7 +28,14 @@ from postroom.store.sqlite.opening import Opened, OpeningRules, note_clean_stop,
 from postroom.store.sqlite.outbox_accept import SqliteIntake
 from postroom.store.sqlite.outbox_loop import SqliteLoopStore
 from postroom.store.sqlite.reader import SqliteReader
-from postroom.store.sqlite.space import Space, disk_free, disk_size
+from postroom.store.sqlite.space import (
+    Disk,
+    Inodes,
+    Space,
+    disk_free,
+    disk_inodes,
+    disk_size,
+)
 from postroom.store.sqlite.state_dir import (
     FILE_NAME,
     check_file_system,
@@ -52,6 +63,8 @@ class Outbox:
     admin: Admin
     leases: Leases
     doubts: Doubts
+    alerts: Alerts
+    digests: Digests
     inbox: Inbox
     conversations: Conversations
     opened: Opened
@@ -66,11 +79,12 @@ class Outbox:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free, `disk_size` of how much."""
+    """How the store meets the host: `factory` makes the writing connection, `disk_free` says what is free, `disk_size` of how much, `disk_inodes` how many files can be made."""
 
     min_free_bytes: int = MIN_FREE_BYTES
     disk_free: Callable[[Path], int] = disk_free
     disk_size: Callable[[Path], int] = disk_size
+    disk_inodes: Callable[[Path], Inodes] = disk_inodes
     factory: type[sqlite3.Connection] = sqlite3.Connection
 
 
@@ -104,9 +118,8 @@ async def open_outbox(
             found.append(open_store(conn, path, clock, entropy, rules))
 
         async with open_database(path, clock, prepare, setting.factory) as database:
-            space = Space(
-                state_dir, clock, setting.min_free_bytes, setting.disk_free, setting.disk_size
-            )
+            disk = Disk(setting.disk_free, setting.disk_size, setting.disk_inodes)
+            space = Space(state_dir, clock, setting.min_free_bytes, disk)
             space.put_ballast()
             counters = await database.read(read_counters)
             yield Outbox(
@@ -117,6 +130,8 @@ async def open_outbox(
                 admin=SqliteAdmin(database, has_spool_file),
                 leases=SqliteLeases(database, space, has_spool_file),
                 doubts=SqliteDoubts(database),
+                alerts=SqliteAlerts(database),
+                digests=SqliteDigests(database),
                 inbox=SqliteInbox(database, counters, space, has_spool_file),
                 conversations=SqliteConversations(database),
                 opened=found[0],

@@ -71,9 +71,9 @@ _COUNT: Final = """
 _LATE: Final = 2 * MINUTE
 _LAST: Final = "SELECT coalesce(max(number), 0) FROM delivery"
 _FROM: Final = "SELECT created_at FROM delivery WHERE number >= ? ORDER BY number LIMIT 1"
+# Counted by us, row by row: SQLite would sort all of them for it, in memory (64 MB for a million).
 _ACCEPTED: Final = """
-    SELECT mailbox_id, max(created_at), count(*) FROM delivery WHERE number >= ? AND created_at >= ?
-    GROUP BY mailbox_id, created_at / 60000000 ORDER BY 1, 2"""
+    SELECT mailbox_id, created_at FROM delivery WHERE number >= ? AND created_at >= ?"""
 
 
 def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | None:
@@ -179,10 +179,12 @@ def count_accepted(
             high = middle
         else:
             low = middle + 1
-    counts: dict[str, list[tuple[Instant, int]]] = {}
-    for mailbox_id, latest, count in conn.execute(_ACCEPTED, (low, since)):
-        counts.setdefault(mailbox_id, []).append((Instant(latest), count))
-    return {mailbox_id: tuple(minutes) for mailbox_id, minutes in counts.items()}
+    counts: dict[str, dict[int, tuple[Instant, int]]] = {}
+    for mailbox_id, at in conn.execute(_ACCEPTED, (low, since)):
+        minutes = counts.setdefault(mailbox_id, {})
+        latest, count = minutes.get(at // MINUTE, (at, 0))
+        minutes[at // MINUTE] = (Instant(max(latest, at)), count + 1)
+    return {mailbox_id: tuple(sorted(found.values())) for mailbox_id, found in counts.items()}
 
 
 def _every(conn: sqlite3.Connection, by: DeliveryFilter) -> list[Walk]:

@@ -63,20 +63,28 @@ _BUMP_NUMBERS: Final = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?"
 _FIRST_NUMBER: Final = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
 _BUMP_FENCES: Final = "UPDATE fence SET fence = fence + ?"
 _END_LEASES: Final = "UPDATE lease SET state = 'expired', ended_at = ? WHERE state = 'live'"
-_HOLD_HISTORY: Final = """
+_STEP: Final = (
+    10_000  # rows in one statement: what it may have to take back is kept in memory (temp_store)
+)
+_UP_TO: Final = """
+    SELECT max(number) FROM (SELECT number FROM delivery WHERE number > ? ORDER BY number LIMIT ?)"""
+_IN_STEP: Final = "number > :after AND number <= :up_to"
+_HOLD_HISTORY: Final = f"""
     INSERT INTO history (delivery, before, after, at, by)
-    SELECT number, state, 'held', ?, 'recovery' FROM delivery WHERE state IN ('pending', 'retry_scheduled')"""
-_HOLD: Final = """
-    UPDATE delivery SET state = 'held', hold_reason = 'restored', version = version + 1
-    WHERE state IN ('pending', 'retry_scheduled')"""
+    SELECT number, state, 'held', :now, 'recovery' FROM delivery NOT INDEXED
+    WHERE {_IN_STEP} AND state IN ('pending', 'retry_scheduled')"""
+_HOLD: Final = f"""
+    UPDATE delivery NOT INDEXED SET state = 'held', hold_reason = 'restored', version = version + 1
+    WHERE {_IN_STEP} AND state IN ('pending', 'retry_scheduled')"""
 # What was held may have been freed since, and gone.
-_HOLD_HELD: Final = """
-    UPDATE delivery SET hold_reason = 'restored', reason_code = nullif(reason_code, 'mailbox_removed'),
-                        version = version + 1
-    WHERE state = 'held'"""
+_HOLD_HELD: Final = f"""
+    UPDATE delivery NOT INDEXED
+    SET hold_reason = 'restored', reason_code = nullif(reason_code, 'mailbox_removed'), version = version + 1
+    WHERE {_IN_STEP} AND state = 'held'"""
 
 # A doubt may have been settled by a resend since: no policy sends again by itself what a resend may have sent.
-_NO_RESEND: Final = "UPDATE delivery SET resends = resends + 1 WHERE state = 'uncertain'"
+_NO_RESEND: Final = f"""
+    UPDATE delivery NOT INDEXED SET resends = resends + 1 WHERE {_IN_STEP} AND state = 'uncertain'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +126,15 @@ def leave_out_numbers(conn: sqlite3.Connection, now: Instant) -> None:
 
 def hold_restored(conn: sqlite3.Connection, now: Instant) -> int:
     """Let nothing go by itself: what waits in a copy may have been sent after it was made. How many are held."""
-    conn.execute(_NO_RESEND)
-    conn.execute(_HOLD_HISTORY, (now,))
-    held = conn.execute(_HOLD_HELD).rowcount
-    return held + conn.execute(_HOLD).rowcount
+    held = after = 0
+    while (up_to := conn.execute(_UP_TO, (after, _STEP)).fetchone()[0]) is not None:
+        given = {"now": now, "after": after, "up_to": up_to}
+        conn.execute(_NO_RESEND, given)
+        conn.execute(_HOLD_HISTORY, given)
+        held += conn.execute(_HOLD_HELD, given).rowcount
+        held += conn.execute(_HOLD, given).rowcount
+        after = up_to
+    return held
 
 
 def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:

@@ -18,9 +18,10 @@ from postroom.store.sqlite.unit import UnitResult
 
 _LEASES_KEPT: Final = timedelta(days=7)  # CONTRACT §4: complete and release repeat for so long
 
-_OLD_EVENTS: Final = "SELECT seq FROM event WHERE created_at < ? ORDER BY created_at LIMIT ?"
+_OLD_EVENTS: Final = "SELECT seq, type FROM event WHERE created_at < ? ORDER BY created_at LIMIT ?"
 _CONSUMERS: Final = "SELECT name FROM consumer"
 _DROP_PENDING: Final = "DELETE FROM pending WHERE consumer = ? AND seq = ?"
+_DROP_UNCLAIMED: Final = "DELETE FROM unclaimed WHERE type = ? AND seq = ?"
 _DROP_EVENT: Final = "DELETE FROM event WHERE seq = ?"
 
 _OLD_RECEIVED: Final = """
@@ -62,9 +63,11 @@ class DroppingEvents:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
         """How many."""
-        seqs = [seq for (seq,) in conn.execute(_OLD_EVENTS, (self.before, self.limit))]
+        old = conn.execute(_OLD_EVENTS, (self.before, self.limit)).fetchall()
+        seqs = [row["seq"] for row in old]
         for (name,) in conn.execute(_CONSUMERS).fetchall():
             conn.executemany(_DROP_PENDING, [(name, seq) for seq in seqs])
+        conn.executemany(_DROP_UNCLAIMED, [(row["type"], row["seq"]) for row in old])
         conn.executemany(_DROP_EVENT, [(seq,) for seq in seqs])
         return UnitResult(len(seqs))
 

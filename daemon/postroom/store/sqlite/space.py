@@ -1,13 +1,14 @@
 """Free space: new jobs are refused while there is still room to write down what becomes of the old ones.
 
 Below `kept_free` nothing is accepted: 256 MiB, on larger disks a twentieth, since others fill those as well, at most
-2 GiB. A ballast file keeps room that SQLite can have when the disk is full all the same: it is removed the first time
+2 GiB; nor with fewer than `files_kept` new files left, where a file system counts them. A ballast file keeps room that SQLite can have when the disk is full all the same: it is removed the first time
 that an outcome can not be stored, and made again once there is room.
 """
 
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,31 +21,33 @@ BALLAST_BYTES: Final = 16 * 1024 * 1024
 
 _SHARE: Final = 20
 _MOST_KEPT: Final = 2 * 1024 * 1024 * 1024  # what the reserve is for does not grow with the disk
+_MOST_FILES_KEPT: Final = 1_000  # log, copies, and what is being read in at once: each makes a few
 _LOOK_EVERY: Final = (
     SECOND  # a look costs a system call, and a second of accepting cannot fill the reserve
 )
 
 
-class Space:
-    """What may still be written. `disk_free` says how many bytes are free on the file system of a directory, `disk_size` how many it has."""
+@dataclass(frozen=True, slots=True)
+class Inodes:
+    """How many files a file system may have, and how many of them are left to be made. No total: it does not count them."""
 
-    def __init__(
-        self,
-        state_dir: Path,
-        clock: Clock,
-        min_free_bytes: int,
-        disk_free: Callable[[Path], int],
-        disk_size: Callable[[Path], int],
-    ) -> None:
+    free: int
+    total: int
+
+
+class Space:
+    """What may still be written, by what `disk` says of the file system of a directory."""
+
+    def __init__(self, state_dir: Path, clock: Clock, min_free_bytes: int, disk: "Disk") -> None:
         self._state_dir = state_dir
         self._clock = clock
         self._min_free_bytes = min_free_bytes
-        self._disk_free = disk_free
-        self._disk_size = disk_size
+        self._disk = disk
         self._ballast = state_dir / "ballast"
         self._looked_at: int | None = None
         self._free = 0
         self._kept = 0
+        self._inodes = Inodes(0, 0)
 
     def check(self) -> None:
         """Return when a new job may be stored.
@@ -54,7 +57,7 @@ class Space:
         now = self._clock.monotonic()
         if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY:
             # Threads of the spool look too: what is seen is there before it is called fresh.
-            self._free, self._kept = self._look()
+            self._free, self._kept, self._inodes = self._look()
             self._looked_at = now
         if self._free < self._kept:
             message = (
@@ -62,10 +65,24 @@ class Space:
                 " kept for what was accepted before"
             )
             raise StorageFull(message)
+        if self._inodes.free < (kept := files_kept(self._inodes.total)):
+            message = (
+                f"{self._inodes.free} more files can be made under {self._state_dir}, {kept} are"
+                " kept for what was accepted before"
+            )
+            raise StorageFull(message)
+
+    def look(self) -> tuple[int, int]:
+        """How many bytes are free, and how many are kept for what was accepted before.
+
+        Raises: StoreUnavailable.
+        """
+        free, kept, _ = self._look()
+        return free, kept
 
     def put_ballast(self) -> None:
         """Lay the ballast down, if it is not there and there is ample room."""
-        free, kept = self._look()
+        free, kept, _ = self._look()
         if self._ballast.exists() or free < kept + 2 * BALLAST_BYTES:
             return
         with suppress(OSError):
@@ -83,11 +100,12 @@ class Space:
         with suppress(OSError):
             self._ballast.unlink()
 
-    def _look(self) -> tuple[int, int]:
-        """What is free, and what is to stay so. Raises: StoreUnavailable."""
+    def _look(self) -> tuple[int, int, Inodes]:
+        """What is free, what is to stay so, and the same of files. Raises: StoreUnavailable."""
         try:
-            size = self._disk_size(self._state_dir)
-            return self._disk_free(self._state_dir), kept_free(self._min_free_bytes, size)
+            kept = kept_free(self._min_free_bytes, self._disk.size(self._state_dir))
+            free = self._disk.free(self._state_dir)
+            return free, kept, self._disk.inodes(self._state_dir)
         except OSError as error:
             message = f"{self._state_dir} can not be looked at: {error.strerror}"
             raise StoreUnavailable(message) from error
@@ -96,6 +114,11 @@ class Space:
 def kept_free(min_free_bytes: int, size_bytes: int) -> int:
     """The bytes that stay free on a disk of this size."""
     return max(min_free_bytes, min(size_bytes // _SHARE, _MOST_KEPT))
+
+
+def files_kept(total: int) -> int:
+    """How many files can still be made when nothing more is accepted, on a file system of so many; 0 where none are counted."""
+    return min(total // _SHARE, _MOST_FILES_KEPT)
 
 
 def disk_free(directory: Path) -> int:
@@ -108,3 +131,18 @@ def disk_size(directory: Path) -> int:
     """The bytes that its file system has."""
     stats = os.statvfs(directory)
     return stats.f_blocks * stats.f_frsize
+
+
+def disk_inodes(directory: Path) -> Inodes:
+    """What its file system counts of files."""
+    stats = os.statvfs(directory)
+    return Inodes(stats.f_favail, stats.f_files)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The questions to a file system, each about that of a directory."""
+
+    free: Callable[[Path], int] = disk_free
+    size: Callable[[Path], int] = disk_size
+    inodes: Callable[[Path], Inodes] = disk_inodes

@@ -1,0 +1,132 @@
+"""Mail of the daemon to the owners of mailboxes: ordinary jobs of its own, through a mailbox whose way out is well.
+
+An owner's own mailboxes come first, then any other; one whose relay is in trouble is taken only where there is no
+other: then the mail waits there with the rest. It is high, so that a queue does not hold it up.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.core.address import read_address
+from postroom.core.addresslist import may_write_to
+from postroom.core.fingerprint import key_hash
+from postroom.core.job import Address
+from postroom.core.letter import Letter
+from postroom.core.world import World
+from postroom.ops.chronicle import Chronicle
+from postroom.ports.outbox import Intake
+from postroom.ports.submitting import RefusalCode, Refused, Submitter
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A letter, whom it goes to, under which idempotency key, and relays that it had better not go through."""
+
+    letter: Letter
+    owner: str
+    key: str
+    avoid: frozenset[str] = frozenset()
+
+
+_NO_WAY: Final = "No mailbox may write to this owner."
+
+
+class OwnerMail:
+    """Hands letters in."""
+
+    def __init__(
+        self,
+        submitter: Submitter,
+        intake: Intake,
+        worlds: Mapping[str, World],
+        chronicle: Chronicle,
+    ) -> None:
+        self._submitter = submitter
+        self._intake = intake
+        self._worlds = worlds
+        self._chronicle = chronicle
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Everybody who owns a mailbox, once."""
+        return tuple(sorted(set(self.owned().values())))
+
+    def owned(self) -> dict[str, str]:
+        """Mailboxes that have an owner, and who that is."""
+        boxes = {id_: world.mailbox.mailbox.owner for id_, world in self._worlds.items()}
+        return {id_: owner for id_, owner in boxes.items() if owner is not None}
+
+    def boxes_of(self, relay_id: str) -> Iterator[str]:
+        """The mailboxes of a relay."""
+        return (id_ for id_, world in self._worlds.items() if world.relay.relay.id == relay_id)
+
+    def owner_of(self, mailbox_id: str) -> str | None:
+        """Who is told of this mailbox."""
+        world = self._worlds.get(mailbox_id)
+        return None if world is None else world.mailbox.mailbox.owner
+
+    def relay_of(self, mailbox_id: str) -> str | None:
+        """Which relay it goes through."""
+        world = self._worlds.get(mailbox_id)
+        return None if world is None else world.relay.relay.id
+
+    async def is_posted(self, key: str) -> bool:
+        """Whether any mailbox has a job under this key."""
+        hashed = key_hash(key)
+        for mailbox_id in self._worlds:
+            if await self._intake.find_key(mailbox_id, hashed) is not None:
+                return True
+        return False
+
+    async def post(self, posting: Posting) -> bool:
+        """Hand it in once; whether a mailbox took it, now or before. Raises: StoreError."""
+        detail = _NO_WAY
+        for mailbox_id in self._carriers(posting):
+            made = await self._submitter.submit(_job(posting, mailbox_id), os.geteuid())
+            if not isinstance(made, Refused) or made.code is RefusalCode.IDEMPOTENCY_KEY_REUSE:
+                return True
+            detail = made.detail
+        self._chronicle.owner_untold(posting.key, detail)
+        return False
+
+    def _carriers(self, posting: Posting) -> list[str]:
+        """Mailboxes that may write to the owner, the best first."""
+        owner = read_address(posting.owner)
+        if not isinstance(owner, Address):
+            return []
+        fitting = [id_ for id_, world in self._worlds.items() if _may_carry(world, owner)]
+        return sorted(fitting, key=lambda id_: (*self._rank(id_, posting), id_))
+
+    def _rank(self, mailbox_id: str, posting: Posting) -> tuple[bool, bool, bool]:
+        world = self._worlds[mailbox_id]
+        mailbox = world.mailbox.mailbox
+        return (
+            not _is_well(world, posting.avoid),
+            mailbox.divert_to is not None,
+            mailbox.owner != posting.owner,
+        )
+
+
+def _may_carry(world: World, owner: Address) -> bool:
+    mailbox = world.mailbox.mailbox
+    return may_write_to(owner, allow=mailbox.recipients_allow, deny=mailbox.recipients_deny)
+
+
+def _is_well(world: World, avoid: Collection[str]) -> bool:
+    is_open = world.mailbox.breaker.is_closed and world.relay.breaker.is_closed
+    return is_open and world.mailbox.paused_by is None and world.relay.relay.id not in avoid
+
+
+def _job(posting: Posting, mailbox_id: str) -> dict[str, object]:
+    return {
+        "mailbox_id": mailbox_id,
+        "to": [posting.owner],
+        "subject": posting.letter.subject,
+        "text": posting.letter.text,
+        "priority": "high",
+        "auto_submitted": "auto-generated",
+        "idempotency_key": posting.key,
+        "trace_id": posting.key,
+    }

@@ -1,0 +1,102 @@
+"""What the daily digest needs (ports.digesting), on SQLite: the dead in the order of their end, by their own index.
+
+Mail of the daemon's own (its keys begin with `postroom-`) is left out: an owner who can not be reached is not told so.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.digest import Unsent
+from postroom.core.instant import Instant
+from postroom.core.reason import ReasonCode
+from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.unit import UnitResult, WriteLane
+
+
+_TOLD: Final = "SELECT mailbox_id, until_at FROM digest"
+_COLUMNS: Final = """
+    d.number, d.mailbox_id, d.state, d.recipient, d.reason_code, d.attempts, d.reply_code, d.reply_text, d.settled_at"""
+_FAILED: Final = f"""
+    SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_dead JOIN job AS j ON j.number = d.job
+    WHERE d.state IN ('failed', 'uncertain') AND d.state = 'failed' AND (d.settled_at, d.number) > (:at, :number)
+        AND d.settled_at < :until AND j.idempotency_key NOT GLOB 'postroom-*'
+    ORDER BY d.settled_at, d.number LIMIT :limit"""
+_DOUBTS: Final = f"""
+    SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_doubt JOIN job AS j ON j.number = d.job
+    WHERE d.mailbox_id = :mailbox_id AND d.state = 'uncertain' AND (d.settled_at, d.number) > (:at, :number)
+        AND j.idempotency_key NOT GLOB 'postroom-*'
+    ORDER BY d.settled_at, d.number LIMIT :limit"""
+_NOTE: Final = """
+    INSERT INTO digest (mailbox_id, until_at) VALUES (?, ?)
+    ON CONFLICT (mailbox_id) DO UPDATE SET until_at = excluded.until_at"""
+
+
+class SqliteDigests:
+    """What ended unsent, and up to when each mailbox's owner knows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find_told(self) -> Mapping[str, Instant]:
+        """Up to when the digest of each mailbox has spoken."""
+        return await self._database.read(_find_told)
+
+    async def find_failed(
+        self, since: Instant, until: Instant, after: Unsent | None, limit: int
+    ) -> tuple[Unsent, ...]:
+        """What failed, in order, behind `after`."""
+        given = _behind(after, since) | {"until": until, "limit": limit}
+        return await self._database.read(partial(_find, sql=_FAILED, given=given))
+
+    async def find_doubts(
+        self, mailbox_id: str, after: Unsent | None, limit: int
+    ) -> tuple[Unsent, ...]:
+        """What of a mailbox is in doubt, the oldest first, behind `after`."""
+        given = _behind(after, Instant(0)) | {"mailbox_id": mailbox_id, "limit": limit}
+        return await self._database.read(partial(_find, sql=_DOUBTS, given=given))
+
+    async def note(self, told: Mapping[str, Instant]) -> None:
+        """Each of these mailboxes' digests has spoken up to then."""
+        await self._database.write(Noting(told), lane=WriteLane.REST, weight=len(told))
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """The unit."""
+
+    told: Mapping[str, Instant]
+
+    def __call__(self, conn: sqlite3.Connection) -> UnitResult[None]:
+        """Nothing is told of it."""
+        conn.executemany(_NOTE, list(self.told.items()))
+        return UnitResult(None)
+
+
+def _find_told(conn: sqlite3.Connection) -> dict[str, Instant]:
+    return {row["mailbox_id"]: Instant(row["until_at"]) for row in conn.execute(_TOLD)}
+
+
+def _behind(after: Unsent | None, at: Instant) -> dict[str, int | str]:
+    return {"at": at, "number": 0} if after is None else {"at": after.at, "number": after.number}
+
+
+def _find(conn: sqlite3.Connection, sql: str, given: Mapping[str, int | str]) -> tuple[Unsent, ...]:
+    return tuple(_unsent_of(row) for row in conn.execute(sql, dict(given)))
+
+
+def _unsent_of(row: sqlite3.Row) -> Unsent:
+    reply = "" if row["reply_code"] is None else f"{row['reply_code']} {row['reply_text'] or ''}"
+    return Unsent(
+        number=row["number"],
+        mailbox_id=row["mailbox_id"],
+        state=DeliveryState(row["state"]),
+        recipient=row["recipient"],
+        reason=row["reason_code"] and ReasonCode(row["reason_code"]),
+        attempts=row["attempts"],
+        reply=reply.strip(),
+        at=Instant(row["settled_at"]),
+    )

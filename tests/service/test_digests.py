@@ -1,0 +1,243 @@
+"""The digest in the running daemon: once a day, once whatever crashes, made up for after a stop, silent where all is well."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from postroom.core.breaker import CLOSED, trip
+from postroom.core.reason import ReasonCode
+from postroom.ops.chronicle import Chronicle
+from postroom.ops.logbook import Logbook
+from postroom.ops.logwords import LogFormat, LogLevel
+from postroom.ops.throttle import Throttle
+from postroom.ports.desk import Actor
+from postroom.ports.errors import StoreUnavailable
+from postroom.service.digesting import DigestKeeper, Letters
+from postroom.service.ownermail import OwnerMail
+from support.clock import breathe
+from support.post import Post, open_post, settings
+from support.posted import Posted
+from support.relay import Drop, Reply, ScriptedRelay
+
+
+HOUR = 3_600
+DAY = 24 * HOUR
+OWNER = "ops@example.com"
+OWNED = f'owner = "{OWNER}"\nretry = {{ first_s = 300, jitter = 0 }}'
+OTHER = """
+[[mailbox]]
+id = "sales"
+address = "sales@example.com"
+relay = "main"
+"""
+
+
+class Run:
+    """A keeper of digests over the store of a post, with mail that is only kept."""
+
+    def __init__(self, post: Post, posted: Posted | None = None) -> None:
+        self.post, self.posted = post, posted or Posted()
+        book = Logbook(StringIO(), post.clock, LogLevel.INFO, LogFormat.JSON, {})
+        chronicle = Chronicle(book, Throttle(post.clock))
+        mail = OwnerMail(self.posted, self.posted, post.joined.way.worlds, chronicle)
+        self.keeper = DigestKeeper(
+            post.outbox.digests,
+            Letters(mail, lambda: "host.example"),
+            timedelta(hours=7),
+            post.clock,
+            post.joined.trust,
+            chronicle,
+        )
+
+    async def look(self) -> list[str]:
+        """The subjects of what is mailed now."""
+        before = len(self.posted.jobs)
+        await self.keeper._look()
+        return [one["subject"] for one in self.posted.jobs[before:]]
+
+
+@asynccontextmanager
+async def post_with(tmp_path: Path, more: str = "") -> AsyncIterator[tuple[ScriptedRelay, Post]]:
+    """Begins at seven o'clock."""
+    async with ScriptedRelay() as relay:
+        said = settings(tmp_path, relay.port, mailbox=OWNED, more=more)
+        async with open_post(said) as post:
+            yield relay, post
+
+
+async def fail(relay: ScriptedRelay, post: Post, who: str = "gone@example.com") -> None:
+    relay.on("rcpt", Reply("550 5.1.1 User unknown"), recipient=who)
+    await post.submit(to=[who])
+    await post.quiet()
+
+
+async def test_once_a_day_the_owner_hears_what_ended_unsent(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        assert await run.look() == [], "what was before the owner is not told"
+        post.clock.advance(HOUR)
+        await fail(relay, post)
+        assert await run.look() == []
+        post.clock.advance(23 * HOUR)
+        assert await run.look() == ["Digest of support: 1 failed"]
+        (job,) = run.posted.jobs
+        assert (job["to"], job["mailbox_id"]) == ([OWNER], "support")
+        assert "gone@example.com" in job["text"]
+        assert "Reply: 550 5.1.1 User unknown" in job["text"]
+        assert await run.look() == []
+        post.clock.advance(DAY)
+        assert await run.look() == [], "there is nothing more to say"
+
+
+async def test_a_doubt_is_told_each_day_until_it_is_settled(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        relay.on("dot", Drop(), times=1)
+        job = await post.submit(to=["ceo@example.com"])
+        await post.quiet()
+        for _ in range(2):
+            post.clock.advance(DAY)
+            assert await run.look() == ["Digest of support: 1 in doubt"]
+        assert await post.states(job) == {"ceo@example.com": "uncertain"}
+
+
+async def test_what_was_missed_while_the_daemon_was_off_is_made_up_for(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        await Run(post).look()
+        await fail(relay, post)
+        post.clock.advance(3 * DAY + HOUR)
+        run = Run(post)
+        assert await run.look() == ["Digest of support: 1 failed"]
+        assert await Run(post, run.posted).look() == []
+
+
+async def test_a_crash_between_the_mail_and_its_note_makes_no_second_mail(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        post.clock.advance(DAY)
+        digests: Any = run.keeper._digests
+
+        class Crashing:
+            find_told, find_failed, find_doubts = (
+                digests.find_told,
+                digests.find_failed,
+                digests.find_doubts,
+            )
+
+            async def note(self, told: object) -> None:
+                raise StoreUnavailable
+
+        broken: Any = Crashing()
+        run.keeper._digests = broken
+        assert await run.look() == ["Digest of support: 1 failed"]
+        again = Run(post, run.posted)
+        assert await again.look() == []
+        assert len(run.posted.jobs) == 1
+        assert set((await post.outbox.digests.find_told()).values()) == {post.clock.now()}
+
+
+async def test_an_owner_who_can_not_be_reached_is_not_told_so(tmp_path: Path) -> None:
+    """Our own mail that fails is no reason for more of it."""
+    async with post_with(tmp_path) as (relay, post):
+        keeper = post.joined.digests
+        await keeper._look()
+        await fail(relay, post)
+        relay.on("rcpt", Reply("550 5.1.1 User unknown"), recipient=OWNER)
+        for _ in range(3):
+            post.clock.advance(DAY)
+            await keeper._look()
+            await post.quiet()
+        page = await post.outbox.reader.find_dead(None, None, 100)
+        assert [one.recipient for one in page.items] == [OWNER, "gone@example.com"]
+
+
+async def test_a_mailbox_without_an_owner_tells_nobody(tmp_path: Path) -> None:
+    async with post_with(tmp_path, OTHER) as (relay, post):
+        run = Run(post)
+        await run.look()
+        relay.on("rcpt", Reply("550 5.1.1 no"), recipient="x@example.com")
+        await post.submit(to=["x@example.com"], mailbox_id="sales")
+        await post.quiet()
+        post.clock.advance(DAY)
+        assert await run.look() == []
+        assert set(await post.outbox.digests.find_told()) == {"support"}
+
+
+async def test_hundreds_are_read_in_bites(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (_, post):
+        run = Run(post)
+        await run.look()
+        await post.outbox.admin.pause("support", "moving", Actor(0), post.clock.now())
+        await post.submit(
+            to=[f"u{n}@example.com" for n in range(700)],
+            copies="individual",
+            not_after="2025-12-01T08:00:00Z",
+        )
+        post.clock.advance(3 * HOUR)
+        await post.quiet()
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 700 failed"]
+        assert "And 600 more" in run.posted.jobs[0]["text"]
+
+
+async def test_by_a_clock_that_is_not_believed_nothing_is_told(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        post.clock.jump(30 * DAY)
+        assert await run.look() == []
+        post.joined.trust.confirm()
+        assert await run.look() == ["Digest of support: 1 failed"]
+
+
+async def test_a_clock_that_was_set_back_for_good_silences_nobody(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        await post.outbox.digests.note({"support": post.clock.now()})
+        post.clock.jump(-400 * DAY)
+        post.joined.trust.confirm()
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 1 failed"]
+
+
+async def test_a_mailbox_whose_relay_is_down_has_its_digest_sent_by_another(tmp_path: Path) -> None:
+    second = OTHER.replace('relay = "main"', 'relay = { host = "127.0.0.1", tls = "none" }')
+    async with post_with(tmp_path, second) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        world = post.joined.way.worlds["support"]
+        opened = trip(CLOSED, ReasonCode.RELAY_UNREACHABLE, post.clock.now())
+        world.relay.breaker = opened
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 1 failed"]
+        assert run.posted.jobs[0]["mailbox_id"] == "sales"
+
+
+async def test_it_comes_by_itself_at_its_time_through_postroom(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        task = post.loop.get_loop().create_task(post.joined.digests.run())
+        try:
+            await _until_told(post)
+            await fail(relay, post)
+            for _ in range(24 * 4 + 2):
+                await post.run(900)
+            await relay.until(lambda: relay.copies(OWNER) == 1)
+        finally:
+            task.cancel()
+        mail = next(one for one in relay.transactions if one.recipients == [OWNER])
+        assert b"Subject: Digest of support: 1 failed" in mail.content
+
+
+async def _until_told(post: Post) -> None:
+    while not await post.outbox.digests.find_told():
+        await breathe()
