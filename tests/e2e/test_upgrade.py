@@ -100,7 +100,7 @@ async def test_an_older_version_refuses_a_newer_store_and_leaves_it_as_it_is(
         house_in(tmp_path, relay.port, nursery) as house,
     ):
         before = _everything_in(tmp_path / "state")
-        code, said = await asyncio.to_thread(_run_older, tmp_path)
+        code, said = await asyncio.to_thread(_older, tmp_path, "run")
         assert code == os.EX_CONFIG, said
         assert f"was written by a later postroom (its version is {len(shipped())}" in said
         assert "install that one again, or put the copy from before its upgrade in place" in said
@@ -112,14 +112,38 @@ async def test_an_older_version_refuses_a_newer_store_and_leaves_it_as_it_is(
             assert set((await house.settled(job)).values()) == {"sent"}
 
 
-def _run_older(folder: Path) -> tuple[int, str]:
+async def test_who_goes_back_to_an_older_version_restores_what_was_saved_before(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    await write_store(tmp_path, waiting=3)
+    make_old(tmp_path / "state" / "postroom.db", OLDER[-1])
+    backup = str(tmp_path / "before.tar")
+    async with (
+        ScriptedRelay() as relay,
+        house_in(tmp_path, relay.port, nursery) as house,
+    ):
+        code, said = await asyncio.to_thread(_older, tmp_path, "backup", backup)
+        assert code == 0, said
+        pid = await house.start(boot_id=BOOT)
+        last = encode_id(Kind.JOB, len(STORIES) + 3)
+        assert await house.settled(last) == {"waits2@example.com": "sent"}
+        assert await house.stop(pid) == 0
+        code, said = await asyncio.to_thread(_older, tmp_path, "restore", backup, "--replace")
+        assert code == 0, said
+    assert rows_in(tmp_path, "PRAGMA user_version") == [(OLDER[-1],)]
+    assert rows_in(tmp_path, "SELECT is_backup FROM instance") == [(1,)]
+    waits = "SELECT count(*) FROM delivery WHERE state = 'pending'"
+    assert rows_in(tmp_path, waits) == [(3,)]
+
+
+def _older(folder: Path, *words: str) -> tuple[int, str]:
     """The program as it was before it had the last migration: how it ends, and what it says."""
     older = folder / "older"
-    shutil.copytree(SOURCE, older, ignore=shutil.ignore_patterns("__pycache__"))
-    max((older / "postroom/store/sqlite/migrations").glob("*.sql")).unlink()
-    argv = [*POSTROOM, "run", "--config", str(folder / "postroom.toml")]
+    if not older.exists():
+        shutil.copytree(SOURCE, older, ignore=shutil.ignore_patterns("__pycache__"))
+        max((older / "postroom/store/sqlite/migrations").glob("*.sql")).unlink()
     done = subprocess.run(
-        argv,
+        [*POSTROOM, *words, "--config", str(folder / "postroom.toml")],
         capture_output=True,
         text=True,
         timeout=50,
