@@ -6,7 +6,7 @@ RUN = $(VENV)/.run-installed
 DEV = $(VENV)/.dev-installed
 FUZZ = $(VENV)/.fuzz-installed
 
-.PHONY: demo test check lint format types imports unused unit man bench chaos fuzz clean
+.PHONY: demo test check lint format types imports unused unit man bench chaos fuzz mutants clean
 
 demo: $(RUN)
 	$(BIN)/postroom demo
@@ -67,6 +67,10 @@ $(FUZZ): $(DEV) pyproject.toml
 fuzz: $(FUZZ)
 	mkdir -p build/fuzz
 	cd build/fuzz && PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(abspath $(BIN))/python -m fuzz --seconds $(SECONDS) $(TARGETS)
+
+# `make mutants MODULES="pace gates"`: a change at a time, and whether a test notices; a minute or two a module (docs/decisions/0032).
+mutants: $(DEV)
+	PYTHONPATH=$(CURDIR)/daemon:$(CURDIR)/tests $(BIN)/python -m mutants $(MODULES)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from benchmarks import ours
+from benchmarks.ageing import ageing
 from benchmarks.inward import inward
 from benchmarks.memory import memory
 from benchmarks.versus import versus
@@ -20,6 +21,7 @@ MEASURES = {
     "accept": ours.accept,
     "recovery": ours.recovery,
     "memory": memory,
+    "ageing": ageing,
 }
 
 

@@ -42,10 +42,22 @@ UNDER_WAY = {
 }
 
 
-def fill(daemon, count, lane=1, *, is_under_way=False):
+SENT = {
+    "delivery": {
+        "state": "'sent'",
+        "due_at": "NULL",
+        "settled_at": ":due",
+        "settled_by": "'loop'",
+        "reply_code": "250",
+    },
+    "job": {"settled_status": "'completed'", "settled_at": ":due"},
+}
+
+
+def fill(daemon, count, lane=1, *, is_under_way=False, is_sent=False):
     """Put `count` deliveries into the empty store of a daemon that does not run; how many seconds that took.
 
-    They wait and are due; `is_under_way`: all are `sending`, 1,199 of them with their mark.
+    They wait and are due; `is_under_way`: all are `sending`, 1,199 of them with their mark; `is_sent`: an hour ago.
     """
     daemon.start()
     daemon.post("/v1/jobs", job(0) | {"send_at": "2090-01-01T00:00:00Z"})
@@ -59,6 +71,8 @@ def fill(daemon, count, lane=1, *, is_under_way=False):
     for table, changed in COPIES.items():
         if table == "delivery" and is_under_way:
             changed = changed | UNDER_WAY  # noqa: PLW2901
+        if is_sent:
+            changed = changed | SENT.get(table, {})  # noqa: PLW2901
         _copy(conn, table, changed, given)
     conn.execute("COMMIT")
     conn.close()

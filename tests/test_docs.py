@@ -16,6 +16,7 @@ from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
+from postroom.config.effects import RULES as EFFECTS
 from postroom.core.alert import CAUSES, AlertKind, Cause
 from postroom.core.alert import MEANINGS as ALERTS
 from postroom.core.alertrules import RULES
@@ -29,7 +30,8 @@ from postroom.core.matching import MatchedBy
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
-from postroom.ops.logwords import FIELDS, LogEvent, level_of
+from postroom.ops.logfields import FIELDS
+from postroom.ops.logwords import LogEvent, level_of
 from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS, Named
 from postroom.selftest.chaos import DEATHS
 from postroom.selftest.ugly import TRIALS
@@ -131,9 +133,17 @@ def test_every_setting_is_in_the_manual() -> None:
 def test_a_default_in_the_manual_is_that_of_the_shipped_file() -> None:
     """Which holds the true ones: tests/config/test_shipped_files.py. Without back quotes it is prose."""
     shipped = dict(_settings())
-    for name, (default,) in _table("operating.md", "setting").items():
+    for name, (default, _) in _table("operating.md", "setting").items():
         if default.startswith("`"):
             assert tomllib.loads(f"x = {default.strip('`')}")["x"] == shipped[name], name
+
+
+def test_what_a_reload_may_change_is_in_the_manual() -> None:
+    """And a new setting has its row in both: `listener` as a whole is no setting of its own."""
+    told = {name: cells[1] for name, cells in _table("operating.md", "setting").items()}
+    assert told == {
+        name: effect for name, effect in EFFECTS.items() if name not in {"listener", "metrics"}
+    }
 
 
 def test_every_log_event_is_in_the_manual_with_its_level_and_fields() -> None:

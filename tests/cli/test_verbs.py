@@ -36,6 +36,7 @@ VERBS = [
     ("jobs", ["jobs"], 0),
     ("show-job", ["show", "job_1"], 0),
     ("show-delivery", ["show", "dlv_3"], 0),
+    ("show-waiting", ["show", "dlv_2"], 0),
     ("show-event", ["show", "evt_2"], 0),
     ("show-report", ["show", "evt_3"], 0),
     ("show-fact", ["show", "evt_1"], 0),
@@ -51,6 +52,9 @@ VERBS = [
     ("retry-all", ["retry", "--reason", "recipient.unknown", "--yes"], 0),
     ("resolve", ["resolve", "dlv_3", "--as", "sent"], 0),
     ("explain", ["explain", "job_1"], 0),
+    ("explain-all", ["explain"], 0),
+    ("explain-mailbox", ["explain", "--mailbox", "support", "--lane", "bulk"], 0),
+    ("explain-relay", ["explain", "--relay", "main"], 0),
     ("dead-letters", ["dead-letters", "--since", "24h"], 1),
     ("events", ["events"], 0),
     ("events-tail", ["events", "tail", "--after", "1", "--count", "1"], 0),
@@ -68,6 +72,8 @@ VERBS = [
     ("suppressions-add", ["suppressions", "add", "gone@example.com"], 0),
     ("suppressions-remove", ["suppressions", "remove", "gone@example.com"], 0),
     ("stats", ["stats"], 0),
+    ("reload", ["reload"], 0),
+    ("reload-dry", ["reload", "--dry-run"], 0),
     ("top", ["top", "--once"], 0),
     ("doctor-clock", ["doctor", "--confirm-clock"], 0),
     ("send", SEND, 0),
@@ -191,17 +197,58 @@ def test_every_exit_code_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_verbs_are_those_of_the_contract() -> None:
     verbs = (
         "run demo send status jobs show cancel retry resolve explain dead-letters events thread mailboxes suppressions"
-        " stats config backup restore doctor held release selftest completion top"
+        " stats config backup restore doctor held release reload selftest completion top"
     )
     assert set(root.commands) == set(verbs.split())
 
 
-@pytest.mark.parametrize("verb", ["reload", "mcp"])
+@pytest.mark.parametrize("verb", ["mcp"])
 def test_a_verb_of_a_later_version_does_not_exist(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([verb]) == 64
     assert "No such command" in capsys.readouterr().err
+
+
+def test_a_reload_that_changes_nothing_says_so(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = {"changed": [], "needs_restart": [], "warnings": [], "mailboxes": 1, "dry_run": False}
+    daemon.on("POST /v1/reload", same)
+    assert main(["reload"]) == 0
+    assert capsys.readouterr() == ("The settings are read again; none is another one.\n", "")
+    assert main(["reload", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == same
+
+
+def test_settings_that_are_wrong_are_said_as_config_check_says_them(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = [
+        {"file": "/etc/x.toml", "key": "daemon.slots", "wrong": "is 0.", "fix": "It must be more."},
+        {"file": "/etc/y\x1b.toml", "key": "", "wrong": "is not TOML.", "fix": ""},
+    ]
+    daemon.on("POST /v1/reload", problem(422, "settings_wrong", "2 wrong.", problems=wrong))
+    assert main(["reload"]) == 78
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[1:] == [
+        "/etc/x.toml: daemon.slots: is 0. It must be more.",
+        "/etc/y\\x1b.toml: is not TOML.",
+    ]
+    assert main(["reload", "--json"]) == 78
+    assert json.loads(capsys.readouterr().out) == {"ok": False, "problems": wrong}
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [((403, "not_allowed"), 77), ((422, "unknown_field"), 65)],
+)
+def test_a_reload_that_is_refused_ends_as_any_other_call(
+    said: tuple[int, str], code: int, daemon: FakeDaemon
+) -> None:
+    daemon.on("POST /v1/reload", problem(*said, "No."))
+    assert main(["reload"]) == code
 
 
 def job(*states: str, **more: object) -> dict[str, object]:
@@ -676,6 +723,7 @@ def test_a_delivery_to_a_slowed_domain_says_how_slow_and_why(
     }
     said = {"delivery_id": "dlv_1", "state": "pending", "blocked_by": "domain_slowed"}
     daemon.on("GET /v1/deliveries/dlv_1/explain", {**said, "earliest_at": None, "gates": [gate]})
+    daemon.on("GET /v1/deliveries/dlv_1", {"id": "dlv_1", "history": []})
     assert main(["explain", "dlv_1"]) == 0
     told = capsys.readouterr()
     assert "Because the recipient's domain said that we are too fast" in told.out

@@ -62,6 +62,7 @@ REFUSED = {
     "a hyphen first": "ann@-one.example",
     "an underscore": "ann@on_e.example",
     "a false A-label": "ann@xn--a.example",
+    "a false A-label behind another label": "ann@mail.xn--a.example",
     "65 octets": "a" * 65 + "@one.example",
     "65 octets beside an international domain": "a" * 65 + "@bücher.example",
     "65 octets of 33 characters": "ö" * 33 + "@one.example",
@@ -105,6 +106,41 @@ def test_a_display_name_is_kept_in_single_spaces() -> None:
     )
 
 
+def test_a_display_name_has_at_most_256_characters() -> None:
+    assert read_address("ann@one.example", "x" * 256) == Address("ann@one.example", "x" * 256)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ann", "The address 'ann' must be user@domain."),
+        ("@one.example", "The address '@one.example' must be user@domain."),
+        ("ann@", "The address 'ann@' must be user@domain."),
+        (
+            "an n@one.example",
+            "The address 'an n@one.example' must be one bare user@domain, without names, brackets, lists or spaces.",
+        ),
+        (
+            '"a b"@one.example',
+            "The address '\"a b\"@one.example' must be one bare user@domain, without names, brackets, lists or spaces.",
+        ),
+        (
+            '"a@b"@one.example',
+            "The quoted part before the @ holds characters that are not accepted there.",
+        ),
+        ("a\r@one.example", "The address holds a line end (U+000D)."),
+        ("a" * 255, "The address is longer than 254 octets."),
+        ("a" * 65 + "@one.example", "The part before the @ is longer than 64 octets."),
+        (
+            "ann@192.0.2.1",
+            "The part after the @ is a number or an IP address, not a domain.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_said(text: str, sentence: str) -> None:
+    assert read_address(text) == sentence
+
+
 @pytest.mark.parametrize(
     "name", ["a\r\nBcc: x@x.example", "\0", "x" * 257], ids=["line end", "NUL", "too long"]
 )
@@ -119,11 +155,16 @@ NAMED = {
         r'"Support, \"A\" <x>" <ann@one.example>',
         Address("ann@one.example", 'Support, "A" <x>'),
     ),
+    "a name with a tilde": ("A~B <ann@one.example>", Address("ann@one.example", "A~B")),
     "international name": (
         "Jörg <jörg@Bücher.example>",
         Address("jörg@xn--bcher-kva.example", "Jörg"),
     ),
     "no name": (" <ann@one.example> ", Address("ann@one.example")),
+    "a quoted name with brackets": (
+        '"a <b@x.example>" <ann@one.example>',
+        Address("ann@one.example", "a <b@x.example>"),
+    ),
 }
 
 
@@ -134,7 +175,18 @@ def test_an_address_with_a_name_is_read(text: str, stored: Address) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Support", "A <b> <ann@one.example>", "a@x.example, b@x.example", "A\n <a@x.example>"],
+    [
+        "",
+        "Support",
+        "A <b> <ann@one.example>",
+        "a@x.example, b@x.example",
+        "A\n <a@x.example>",
+        'A "b" <ann@one.example>',
+        '"A" b <ann@one.example>',
+        "A <ann@one.example> b",
+        "A <ann@one.example>>",
+        "A> <ann@one.example>",
+    ],
 )
 def test_what_is_no_named_address_is_refused(text: str) -> None:
     assert isinstance(read_named_address(text), str)

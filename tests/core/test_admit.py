@@ -77,6 +77,7 @@ def test_before_its_time_it_waits_and_the_time_is_told() -> None:
     assert found.until == at(60)
     assert isinstance(found.threshold, str)
     assert found.threshold.endswith("Z")
+    assert finding("backoff", row, a_world()).is_passed
     assert blocked_by(row, a_world(), 60) is None
 
 
@@ -90,7 +91,9 @@ def test_a_retry_waits_for_its_backoff() -> None:
 def test_what_is_held_waits_for_a_person() -> None:
     row = Waiting(state=DeliveryState.HELD)
     assert blocked_by(row, a_world()) == "hold"
-    assert finding("hold", row, a_world()).until is None
+    assert finding("hold", row, a_world()) == Finding(
+        "hold", is_passed=False, value="held", threshold="not held", until=None
+    )
 
 
 def test_a_paused_mailbox_sends_nothing() -> None:
@@ -154,11 +157,14 @@ def test_an_open_breaker_lets_one_probe_through_when_it_is_due(whose: str) -> No
     gate = f"{whose}_breaker"
     assert blocked_by(PLAIN, world) == gate
     assert finding(gate, PLAIN, world).until == at(30)
-    assert "relay.unreachable" in str(finding(gate, PLAIN, world).value)
+    assert finding(gate, PLAIN, world).value == "open: relay.unreachable"
+    assert finding(gate, PLAIN, world).threshold == "closed"
+    assert finding(gate, PLAIN, world, 30).threshold == "closed"
     assert blocked_by(PLAIN, world, 30) is None
     probe = world.reserve(PLAIN, moment(30))
     assert blocked_by(PLAIN, world, 31) == gate
-    assert finding(gate, PLAIN, world, 31).until is None
+    under_way = finding(gate, PLAIN, world, 31)
+    assert (under_way.threshold, under_way.until) == ("closed", None)
     world.release(probe, reached_mail=True)
     assert blocked_by(PLAIN, world, 32) is None
 
@@ -196,6 +202,7 @@ def test_one_connection_is_never_for_bulk(gate: str, limits: dict[str, int]) -> 
 def test_a_single_connection_is_for_anyone() -> None:
     world = a_world(concurrency=1, relay_concurrency=1)
     assert blocked_by(BULK, world) is None
+    assert finding("mailbox_bulk_share", BULK, world).threshold is None
 
 
 @pytest.mark.parametrize(
@@ -265,6 +272,13 @@ def test_nothing_starts_while_the_daemon_drains() -> None:
     world = a_world()
     world.host.is_draining = True
     assert blocked_by(PLAIN, world) == "drain"
+    drain = finding("drain", PLAIN, world)
+    assert (drain.value, drain.threshold) == ("draining", "running")
+
+
+def test_a_mailbox_has_half_of_the_slots_and_always_one() -> None:
+    for slots, half in ((1, 1), (2, 1), (3, 1), (6, 3), (200, 100)):
+        assert finding("mailbox_slots", PLAIN, a_world(slots=slots)).threshold == half
 
 
 def test_what_is_past_its_time_does_not_start() -> None:

@@ -71,6 +71,22 @@ def test_long_ids_make_references_shorter_and_no_line_too_long() -> None:
     assert (kept[0], kept[-1]) == (long[0], long[-1])
 
 
+def test_references_have_4096_octets_with_their_spaces_and_not_one_more() -> None:
+    long = [f"<{n}{'x' * 880}@example.com>" for n in range(4)]
+    room = 4096 - sum(len(one) + 1 for one in long) - 1
+    fits, over = (
+        f"<{'y' * (size - len('<@example.com>'))}@example.com>" for size in (room, room + 1)
+    )
+    assert follow([*long, fits]).references == (*long, fits)
+    assert follow([*long, over]).references == (long[0], *long[2:], over)
+
+
+def test_an_id_has_at_most_900_characters() -> None:
+    longest = f"<{'x' * 886}@example.com>"
+    assert follow((longest,)).parent == longest
+    assert follow((longest.replace("<", "<x"),)) == Ancestry()
+
+
 def test_ids_that_look_like_encoded_words_stay_as_they_are() -> None:
     lines = ancestry_lines(follow(("<=?utf-8?q?a?=@example.com>",)))
     assert lines == (

@@ -80,6 +80,11 @@ def mixed(outcomes: Sequence[bool]) -> Breaker:
     return breaker
 
 
+def test_a_relay_that_is_well_stays_as_it_is() -> None:
+    well = mixed([False] * 20)
+    assert good(well, at()) == well == mixed([False] * 30)
+
+
 def test_half_of_the_last_twenty_open_it() -> None:
     assert mixed([True, False] * 9 + [False, True]).state is BreakerState.OPEN
     assert mixed([True, False] * 9 + [False]).is_closed
@@ -94,6 +99,35 @@ def test_its_waits_double_up_to_15_minutes() -> None:
         now += waits[-1]
         breaker = fault(breaker, at(now), CAP)
     assert waits == [30, 60, 120, 240, 480, 900, 900]
+
+
+@pytest.mark.parametrize(
+    ("reason", "first", "longest"),
+    [
+        (R.RELAY_UNREACHABLE, 30, 900),
+        (R.RELAY_STORAGE_FULL, 60, 900),
+        (R.RATE_LIMITED, 60, 900),
+        (R.AUTH_FAILED, 900, 3600),
+        (R.QUOTA_DAILY, 3600, 14_400),
+        (R.IP_BLOCKED, 900, 3600),
+        (R.RELAYING_DENIED, 300, 3600),
+        (R.RELAY_REFUSED, 300, 3600),
+        (R.SENDER_REFUSED, 300, 3600),
+        (R.SENDER_UNAUTHENTICATED, 300, 3600),
+        (R.PERMANENT_STORM, 60, 900),
+        (R.DOUBT_STORM, 60, 900),
+    ],
+)
+def test_each_reason_has_its_first_wait_and_its_longest(
+    reason: ReasonCode, first: int, longest: int
+) -> None:
+    breaker, now = trip(CLOSED, reason, at()), 0.0
+    assert wait_of(breaker) == first
+    for _ in range(8):
+        now += wait_of(breaker, now)
+        breaker = bad(breaker, at(now))
+    assert wait_of(breaker, now) == longest
+    assert len(PROBING) == 12
 
 
 def test_three_good_probes_close_it() -> None:
@@ -256,3 +290,18 @@ def test_a_tired_domain_is_left_alone_for_as_long_as_it_says() -> None:
     assert domain_pause(tired) == timedelta(minutes=15)
     assert domain_pause(replace(tired, delay=timedelta(hours=2))) == timedelta(hours=2)
     assert domain_pause(replace(UNKNOWN, delay=timedelta(hours=2))) is None
+
+
+def test_what_speaks_of_the_relay_but_is_no_reason_to_stop_changes_nothing_and_counts_for_nothing() -> (
+    None
+):
+    later = Verdict(Class.TEMPORARY, Scope.RELAY, R.RELAY_DEFERRED)
+    opened = trip(CLOSED, R.RELAY_STORAGE_FULL, at())
+    asked_again = relay_after(opened, Stage.RCPT, later, at(60), CAP)
+    assert (asked_again.state, asked_again.good_in_row) == (BreakerState.OPEN, 0)
+    assert wait_of(asked_again, 60) == 60
+
+
+def test_a_mailbox_is_stopped_by_what_speaks_of_a_mailbox_alone() -> None:
+    of_relay = Verdict(Class.OURS, Scope.RELAY, R.AUTH_FAILED)
+    assert mailbox_after(CLOSED, None, of_relay, at()) == CLOSED

@@ -57,6 +57,8 @@ def test_a_doubted_clock_is_believed_to_have_gone_on_from_where_it_was() -> None
     assert doubt.believed_at(START) is None
     jumped = Moment(Instant(START.at + 50 * HOUR), START.mono + HOUR)
     assert doubt.believed_at(jumped) == START.at + HOUR
+    fresh = ClockDoubt(START, Instant(START.at - 24 * HOUR))
+    assert fresh.believed_at(jumped) == START.at + HOUR
     odd = ClockDoubt(START, Instant(START.at - 30 * 24 * HOUR))
     later = Moment(Instant(START.at + HOUR), START.mono + HOUR)
     assert odd.believed_at(later) == START.at - 30 * 24 * HOUR + HOUR

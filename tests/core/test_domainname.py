@@ -29,6 +29,8 @@ from postroom.core.domainname import domain_of, read_domain
         ("good.example\n", None),
         ("a" * 64 + ".example", None),
         ("a." * 127 + "example", None),
+        ("a." * 126 + "a", "a." * 126 + "a"),
+        ("a." * 126 + "aa", None),
         ("", None),
         ("g\u043e\u043ed\u2024example", None),
         ("good。example", "good.example"),

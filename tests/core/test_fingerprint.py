@@ -100,10 +100,25 @@ def test_another_job_is_another(changes: dict[str, object]) -> None:
 
 def test_a_merge_leaves_out_recipients_only() -> None:
     few = job(on_duplicate="merge", to=["a@x.example"])
-    many = job(on_duplicate="merge", to=[f"r{n}@x.example" for n in range(50)], bcc=["b@x.example"])
+    many = job(
+        on_duplicate="merge",
+        to=[f"r{n}@x.example" for n in range(50)],
+        bcc=["b@x.example"],
+        cc=["c@x.example"],
+    )
     assert request_hash(few, MERGE) == request_hash(many, MERGE)
     assert request_hash(few, MERGE) != request_hash(job(on_duplicate="merge", text="x"), MERGE)
     assert request_hash(few, MERGE) != request_hash(few, REPLAY)
+
+
+def test_a_null_in_a_precondition_says_nothing() -> None:
+    place = {"thread_id": "thr_0000000000007"}
+    asked = {"thread_version": 3}
+    plain, null, other = (
+        request_hash(job(**place, **{"if": one}), REPLAY)
+        for one in (asked, {**asked, "no_inbound_since": None}, {"thread_version": 4})
+    )
+    assert plain == null != other
 
 
 def test_a_merge_keeps_the_paths_of_files_since_it_does_not_look_into_them() -> None:

@@ -26,6 +26,21 @@ def test_what_was_counted_can_be_taken_back() -> None:
     assert hour.total == 5
 
 
+def test_a_single_one_counts() -> None:
+    hour = HourlyCount()
+    hour.add(0, 1)
+    assert hour.total == 1
+
+
+def test_what_was_counted_before_others_can_be_taken_back_whatever_the_minute() -> None:
+    hour = HourlyCount()
+    hour.add(1000, 5)
+    hour.add(1001, 5)
+    hour.add(1000, -3)
+    assert hour.total == 7
+    assert hour.minutes_until(1001, 5) == 59
+
+
 def test_what_is_gone_can_not_be_taken_back() -> None:
     hour = HourlyCount()
     hour.add(0, 5)

@@ -54,6 +54,7 @@ def replies(mailbox: Mailbox, number: int = 7, key: object = KEY, until: int = Y
         ("tagged+news@example.com", "tagged"),
         ("postmaster@reply.example.com", "support"),
         ("Abuse@example.com", "support"),
+        ("support+a+b@example.com", "support"),
     ],
 )
 def test_mailboxes_tags_and_roles_are_known(address: str, mailbox_id: str) -> None:
@@ -70,6 +71,9 @@ def test_mailboxes_tags_and_roles_are_known(address: str, mailbox_id: str) -> No
         ("r-short@reply.example.com", False),
         ("r-" + "a" * 29 + "@reply.example.com", False),
         ("r-" + "a" * 31 + "@reply.example.com", False),
+        ("r-" + "1" * 29 + "@reply.example.com", False),
+        ("support@x@example.com", False),
+        ("nobody@EXAMPLE.com", False),
     ],
 )
 def test_everybody_else_is_unknown(address: str, *, is_foreign: bool) -> None:
@@ -134,6 +138,7 @@ def test_what_is_minted_is_read(number: int, days: int) -> None:
     [
         ("Support@example.com", True),
         ("support+anything@example.com", True),
+        ("support+a+b@example.com", True),
         (f"r-{'a' * 29}@reply.example.com", True),
         (f"B-{'A' * 29}@reply.example.com", True),
         ("r-short@reply.example.com", False),
@@ -143,3 +148,58 @@ def test_what_is_minted_is_read(number: int, days: int) -> None:
 )
 def test_our_own_addresses_are_known_without_any_key(address: str, is_own: bool) -> None:  # noqa: FBT001
     assert AddressBook(BOXES, (), None, ()).is_own(address) is is_own
+
+
+def test_a_template_may_go_on_behind_its_token_and_be_written_in_capitals() -> None:
+    odd = Mailbox(
+        "odd", "odd@example.com", "", "main", reply_address="R-{token}-X@Reply.Example.com"
+    )
+    book = AddressBook({"odd": odd}, (), None, [KEY])
+    address = replies(odd)
+    assert address.endswith("-X@Reply.Example.com")
+    found = book.find(address, NOW)
+    assert isinstance(found, Ours)
+    assert found.token is not None
+    for wrong in (address.replace("-X@", "@"), address.replace("-X@", "-Y@"), f"q{address[1:]}"):
+        assert isinstance(book.find(wrong, NOW), Unknown)
+        assert not book.is_own(wrong)
+    elsewhere = address.replace("@Reply.", "@Other.")
+    assert book.find(elsewhere, NOW) == Unknown(is_foreign=True)
+
+
+def test_domains_of_settings_may_be_written_in_capitals() -> None:
+    book = AddressBook({}, ["Example.COM"], None, ())
+    assert book.find("nobody@example.com", NOW) == Unknown(is_foreign=False)
+    assert book.find("postmaster@example.com", NOW) == Unknown(is_foreign=False)
+
+
+def test_a_domain_of_a_mailbox_is_ours_though_no_mail_is_taken_for_all_of_it() -> None:
+    book = AddressBook(BOXES, (), "support", ())
+    assert book.find("nobody@example.com", NOW) == Unknown(is_foreign=False)
+    assert book.find("postmaster@example.com", NOW) == Unknown(is_foreign=False)
+    assert book.find("postmaster@other.example", NOW) == Unknown(is_foreign=True)
+
+
+def test_tokens_are_found_in_headers_in_their_order() -> None:
+    first, second = replies(SALES, 1), replies(SUPPORT, 2)
+    found = BOOK.find_tokens(["a@x.example", first, "support@example.com", second], NOW)
+    assert [(box_id, token.number) for box_id, token in found] == [("sales", 1), ("support", 2)]
+
+
+def test_a_mailbox_without_templates_has_no_addresses_with_tokens() -> None:
+    bare = Mailbox("bare", "bare@example.com", "", "main")
+    assert reply_address(bare, KEY, 7, NOW) is None
+    assert return_path(bare, KEY, 7, NOW) is None
+    assert AddressBook({"bare": bare}, (), None, [KEY]).find("bare@example.com", NOW) == Ours(
+        "bare", None
+    )
+
+
+def test_a_book_becomes_another_one_and_forgets_what_it_was() -> None:
+    found = AddressBook(BOXES, ["reply.example.com"], "support", [KEY])
+    empty = AddressBook({}, ["other.example"], None, ())
+    found.become(empty)
+    for box in BOXES.values():
+        assert found.find(box.address, NOW) == Unknown(is_foreign=True)
+    assert found.find("postmaster@reply.example.com", NOW) == Unknown(is_foreign=True)
+    assert found.find("a@other.example", NOW) == Unknown(is_foreign=False)

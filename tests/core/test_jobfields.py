@@ -1,5 +1,7 @@
 """Every row of the field table: its limit, and the pointer of its problem."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +143,10 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "an empty header name": ({"headers": {"": "x"}}, "/headers/"),
     "a header word of 901": ({"headers": {"X-A": "x" * 901}}, "/headers/X-A"),
     "21 reply addresses": ({"reply_to": MANY[:21]}, "/reply_to"),
+    "a display name of 257": (
+        {"to": [{"address": "a@x.example", "name": "n" * 257}]},
+        "/to/0/name",
+    ),
     "a reply address that is none": ({"reply_to": ["x"]}, "/reply_to/0"),
     "metadata that is a word": ({"metadata": "x"}, "/metadata"),
     "51 metadata": ({"metadata": {f"{n}": "" for n in range(51)}}, "/metadata"),
@@ -149,6 +155,8 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "a metadata value that is a number": ({"metadata": {"x": 1}}, "/metadata/x"),
     "a metadata value with NUL": ({"metadata": {"x": "\0"}}, "/metadata/x"),
     "an unknown priority": ({"priority": "urgent"}, "/priority"),
+    "a priority that is a list": ({"priority": []}, "/priority"),
+    "a thread that is a number": ({"thread_id": 7}, "/thread_id"),
     "a send_at that is none": ({"send_at": "tomorrow"}, "/send_at"),
     "a send_at without a zone": ({"send_at": "2026-11-30T07:00:00"}, "/send_at"),
     "a not_after that is a number": ({"not_after": 1}, "/not_after"),
@@ -189,19 +197,29 @@ RIGHT: dict[str, dict[str, object]] = {
     },
     "100 headers": {"headers": {f"X-{n}": "x" for n in range(100)}},
     "a header of one long word": {"headers": {"X-A": "x" * 900}},
+    "20 reply addresses": {"reply_to": MANY[:20]},
+    "a display name of 256": {"to": [{"address": "a@x.example", "name": "n" * 256}]},
     "50 metadata": {"metadata": {f"{n:064}": "x" * 1_024 for n in range(50)}},
     "metadata with lines": {"metadata": {"x": "a\nb"}},
     "one personal copy in a thread": {"thread_id": THREAD, "copies": "individual"},
     "a key of 256": {"idempotency_key": "~ " * 128},
     "a trace of 128": {"trace_id": "é" * 128},
     "a not_after that is past": {"not_after": "2020-01-01T00:00:00Z"},
-    "nulls everywhere": dict.fromkeys(("cc", "bcc", "html")),
+    "names of 256": {"mailbox_id": "é" * 256, "conversation_id": "x" * 256},
 }
 
 
 @pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
 def test_a_limit_itself_is_accepted(changes: dict[str, object]) -> None:
     assert problems(**changes) == set()
+
+
+def test_a_null_is_a_field_that_was_not_given() -> None:
+    given = spec(metadata={"run": "7"})
+    nulls = {name: None for name in NOT_NEEDED if name not in given}
+    found = read_job({**given, **nulls}, now=NOW)
+    assert isinstance(found, Job)
+    assert replace(found, spec=given) == read_job(given, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +321,7 @@ def test_a_whole_job_is_understood() -> None:
         Recipient(Address("bob@two.example"), Field.CC),
     )
     assert found.duplicates_dropped == 2
+    assert (found.mailbox_id, found.subject) == ("support", "Your report")
     assert found.attachments == (
         Attachment(StagedAttachment("att_1"), None, None, inline=True, content_id="logo"),
         Attachment(PathAttachment("/srv/a", pin=True), "b"),
@@ -310,6 +329,16 @@ def test_a_whole_job_is_understood() -> None:
     assert (found.headers, found.reply_to) == ((("X-A", "1"),), (Address("r@x.example"),))
     assert (found.metadata, found.lane) == ((("run", "7"),), Lane.HIGH)
     assert found.send_at == Instant(NOW + 3_600 * SECOND)
+
+
+def test_the_names_that_a_caller_gives_are_kept() -> None:
+    found = job(
+        conversation_id="c", trace_id="t", idempotency_key="k", not_after="2026-12-01T00:00:00Z",
+        on_duplicate="merge", auto_submitted="no",
+    )  # fmt: skip
+    assert (found.conversation_id, found.trace_id, found.idempotency_key) == ("c", "t", "k")
+    assert (found.on_duplicate, found.auto_submitted) == ("merge", "no")
+    assert found.not_after == Instant(NOW + 17 * 3_600 * SECOND)
 
 
 def test_a_time_that_is_past_is_now() -> None:
@@ -334,6 +363,11 @@ def test_copies_have_a_default(changes: dict[str, object], copies: Copies) -> No
     assert job(**changes).copies is copies
 
 
+NOT_NEEDED = (
+    "cc", "bcc", "html", "copies", "attachments", "headers", "reply_to", "priority", "send_at", "not_after",
+    "conversation_id", "thread_id", "trace_id", "idempotency_key", "on_duplicate", "auto_submitted", "if",
+    "in_reply_to_event", "lease", "allow_new_recipients",
+)  # fmt: skip
 JSON = st.recursive(
     st.none()
     | st.booleans()

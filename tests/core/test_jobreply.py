@@ -40,6 +40,8 @@ def test_a_precondition_names_a_version_an_event_or_both() -> None:
         ({"lease": {"id": "lse_0000000000004", "fence": 1}}, {"/lease"}),
         ({"lease": {"id": "lse_0000000000004"}, "thread_id": THREAD}, {"/lease/fence"}),
         ({"lease": {"fence": 1}, "thread_id": THREAD}, {"/lease/id"}),
+        ({"lease": {"id": "lse_0000000000004", "fence": 1 << 63}, "thread_id": THREAD}, {"/lease/fence"}),
+        ({"lease": [], "thread_id": THREAD}, {"/lease"}),
         ({"allow_new_recipients": True}, {"/allow_new_recipients"}),
         ({"allow_new_recipients": 1, "in_reply_to_event": EVENT}, {"/allow_new_recipients"}),
         ({"in_reply_to_event": EVENT, "on_duplicate": "merge", "copies": "individual"}, {"/on_duplicate"}),
@@ -54,3 +56,9 @@ def test_what_does_not_fit_a_conversation_is_named(
     found = read_job(spec(**fields), now=NOW)
     assert not isinstance(found, Job)
     assert {one.pointer for one in found} == pointers
+
+
+@pytest.mark.parametrize("fence", [0, 1, (1 << 63) - 1])
+def test_a_lease_is_its_number_and_its_fence(fence: int) -> None:
+    found = job(thread_id=THREAD, lease={"id": "lse_0000000000004", "fence": fence})
+    assert found.lease == LeaseClaim(4, fence)

@@ -1,6 +1,7 @@
 """What ties a mail to a thread: ids, tokens, subjects, and how strong what is heard of a delivery is."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,14 @@ from postroom.core.delivery import Feedback
 from postroom.core.eventtypes import DEFAULT_TYPES, EventType, type_of_mail
 from postroom.core.inmail import AutomationKind
 from postroom.core.matching import (
+    WEAK_FOR,
+    Confidence,
     MatchedBy,
+    address_key,
     find_ids,
     normalise_id,
     relay_aliases,
+    sign_of,
     sort_tokens,
     thread_root,
     weaker_than,
@@ -41,6 +46,10 @@ SES = "010f0192ab34cd56-1a2b3c4d-1111-2222-3333-0123456789ab-000000"
         ("<>", ""),
         ("", ""),
         ("<a@b><c@d>", ""),
+        ("<a<b@x.example>", ""),
+        ("<a>b@x.example>", ""),
+        ("<One@Two@Example.COM>", "<One@Two@example.com>"),
+        ("<a@amazonses.com.x.example>", "<a@amazonses.com.x.example>"),
     ],
 )
 def test_an_id_is_compared_in_one_form(text: str, expected: str) -> None:
@@ -62,8 +71,19 @@ def test_a_normalised_id_stays_as_it_is(text: str) -> None:
         ("abc@Relay.example", ("<abc@relay.example>",)),
         ("@relay.example", ()),
         ("abc@", ()),
+        ("a@b", ("<a@b>",)),
+        (f"{SES}x", ()),
     ],
-    ids=["nothing", "a queue id", "SES", "a whole id", "no local part", "no domain"],
+    ids=[
+        "nothing",
+        "a queue id",
+        "SES",
+        "a whole id",
+        "no local part",
+        "no domain",
+        "a short id",
+        "more than SES says",
+    ],
 )
 def test_what_a_relay_calls_a_mail_may_be_its_message_id(
     called: str | None, expected: tuple[str, ...]
@@ -94,6 +114,21 @@ def test_the_best_token_comes_first() -> None:
         token_of(4, TokenKind.BOUNCE, TokenStatus.EXPIRED),
     ]
     assert sort_tokens(reversed(best)) == tuple(best)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "sign", "confidence"),
+    [
+        (TokenKind.REPLY, TokenStatus.VALID, MatchedBy.REPLY_TOKEN, Confidence.CERTAIN),
+        (TokenKind.REPLY, TokenStatus.EXPIRED, MatchedBy.REPLY_TOKEN, Confidence.STRONG),
+        (TokenKind.BOUNCE, TokenStatus.VALID, MatchedBy.RETURN_PATH, Confidence.CERTAIN),
+        (TokenKind.BOUNCE, TokenStatus.EXPIRED, MatchedBy.RETURN_PATH, Confidence.STRONG),
+    ],
+)
+def test_a_token_is_worth_more_while_it_is_valid(
+    kind: TokenKind, status: TokenStatus, sign: MatchedBy, confidence: Confidence
+) -> None:
+    assert sign_of(token_of(1, kind, status)) == (sign, confidence)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +256,8 @@ def test_who_wrote_it_says_what_event_it_is(kind: AutomationKind, known: str, un
 
 def test_who_asks_for_nothing_gets_what_someone_has_to_act_on() -> None:
     unasked = {
+        "alert.raised",
+        "alert.cleared",
         "delivery.sent",
         "delivery.delayed",
         "delivery.skipped",
@@ -228,3 +265,27 @@ def test_who_asks_for_nothing_gets_what_someone_has_to_act_on() -> None:
         "list_mail.received",
     }
     assert {one.value for one in EventType} - {one.value for one in DEFAULT_TYPES} == unasked
+
+
+def test_an_index_of_more_than_4096_characters_is_none() -> None:
+    whole = "QUJD" * 1_024
+    assert thread_root(whole) == (b"ABC" * 8)[:22].hex()
+    assert thread_root(whole + "QUJD") is None
+    assert thread_root("QUJD*" * 20) is None
+
+
+def test_a_weak_sign_counts_for_thirty_days() -> None:
+    assert timedelta(days=30) == WEAK_FOR
+
+
+def test_two_spellings_of_an_address_have_one_key() -> None:
+    assert address_key("Ann@One.EXAMPLE") == "ann@one.example"
+    assert address_key("STRASSE@x.example") == address_key("straße@x.example")
+
+
+def test_a_prefix_or_a_tag_counts_only_in_front() -> None:
+    for subject in ("Notes: Re: the plan", "Plan [team] of May", "Plan, AW: May"):
+        assert subject_key(subject) == subject.casefold()
+        assert not answers_something(subject)
+    assert not forwards_something("Plan [team] Fwd: May")
+    assert forwards_something("[team] Fwd: May")

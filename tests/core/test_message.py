@@ -1,6 +1,8 @@
 """What stands in a message beside what its caller said."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -54,6 +56,13 @@ def test_a_date_is_written(instant: Instant, line: bytes) -> None:
     assert date_line(instant) == line
 
 
+@pytest.mark.parametrize("days", [*range(7), *range(15, 366, 30)])
+def test_days_and_months_have_the_names_of_the_standard(days: int) -> None:
+    at = datetime(2026, 1, 1, 7, 0, 0, tzinfo=UTC) + timedelta(days=days)
+    line = date_line(Instant(round(at.timestamp()) * 1_000_000))
+    assert line.decode() == f"Date: {format_datetime(at)}\r\n"
+
+
 def test_bcc_is_never_in_the_bytes() -> None:
     found = job(
         to=["ann@one.example"],
@@ -67,10 +76,9 @@ def test_bcc_is_never_in_the_bytes() -> None:
 
 
 def test_blind_recipients_alone_are_undisclosed() -> None:
-    assert (
-        lines_of(wire(job(to=None, bcc=["eve@three.example"])))[2]
-        == b"To: undisclosed-recipients:;"
-    )
+    lines = lines_of(wire(job(to=None, bcc=["eve@three.example"])))
+    assert lines[2] == b"To: undisclosed-recipients:;"
+    assert lines[3].startswith(b"Message-ID: ")
 
 
 def test_copies_alone_need_no_to() -> None:

@@ -367,3 +367,51 @@ def test_every_reason_is_explained_in_a_sentence_with_what_to_do(reason: ReasonC
     assert explained.means.endswith(".")
     assert explained.to_do.endswith(".")
     assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)?", reason)
+
+
+@pytest.mark.parametrize(
+    ("code", "stage", "expected"),
+    [
+        (299, "dot", None),
+        (300, "dot", "in_doubt relay doubt.bad_answer"),
+        (399, "dot", "in_doubt relay doubt.bad_answer"),
+        (400, "dot", "temporary message relay.deferred"),
+        (499, "dot", "temporary message relay.deferred"),
+        (500, "dot", "permanent message message.refused"),
+        (499, "rcpt", "temporary recipient recipient.deferred"),
+        (500, "rcpt", "permanent recipient recipient.refused"),
+        (399, "rcpt", "temporary relay protocol.error"),
+    ],
+)
+def test_what_a_code_says_ends_with_its_hundred(
+    code: int, stage: str, expected: str | None
+) -> None:
+    verdict = classify(
+        Stage(stage), a_reply(f"{code} x"), is_marked=stage == "dot", is_dotted=stage == "dot"
+    )
+    said = verdict and f"{verdict.class_} {verdict.scope} {verdict.reason}"
+    assert said == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [("59 s", 300), ("60 s", 60), ("3600 s", 3600), ("3601 s", 300), ("01:00:01", 300)],
+)
+def test_a_minute_and_an_hour_themselves_are_heard(asked: str, seconds: int) -> None:
+    verdict = read("rcpt", f"450 greylisted, try again in {asked}")
+    assert verdict.delay == timedelta(seconds=seconds)
+    assert verdict.is_stated is (seconds != 300)
+
+
+def test_nobody_is_patient_with_what_was_refused_for_good() -> None:
+    assert read("rcpt", "550 5.1.1 user unknown").patience is None
+
+
+def test_a_host_that_is_blocked_is_not_slowed_down() -> None:
+    verdict = read("greeting", "554 listed at spamhaus")
+    assert (verdict.reason, verdict.slows) == (ReasonCode.IP_BLOCKED, None)
+
+
+def test_500_before_mail_is_for_good() -> None:
+    assert read("greeting", "500 listed at spamhaus").reason is ReasonCode.IP_BLOCKED
+    assert read("greeting", "499 listed at spamhaus").reason is ReasonCode.RELAY_BUSY

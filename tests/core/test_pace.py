@@ -227,6 +227,64 @@ def test_a_start_that_never_reached_mail_is_given_back() -> None:
     assert starts(limited, Lane.HIGH, [102]) == []
 
 
+def test_a_start_leaves_a_minute_after_it_and_not_with_those_a_tenth_of_a_second_later() -> None:
+    limited = meter(Pace(per_minute=2))
+    for mono in (0, SECOND // 10):
+        limited.take(Lane.HIGH, mono)
+    bound = limited.pace(Lane.HIGH, SHARES, SECOND)
+    assert bound is not None
+    assert (bound.used, bound.allowed, bound.from_mono) == (2, 2, MINUTE)
+
+
+def test_starts_that_are_kept_together_leave_with_the_last_of_them() -> None:
+    limited = meter(Pace(per_minute=2))
+    for mono in (0, SECOND // 20):
+        limited.take(Lane.HIGH, mono)
+    bound = limited.pace(Lane.HIGH, SHARES, SECOND)
+    assert bound is not None
+    assert bound.from_mono == MINUTE + SECOND // 20
+
+
+def test_what_left_the_window_is_not_told_as_used() -> None:
+    limited = meter(Pace(per_minute=2))
+    limited.take(Lane.HIGH, 0)
+    for mono, used in ((MINUTE - 1, 1), (MINUTE, 0)):
+        bound = limited.pace(Lane.HIGH, SHARES, mono)
+        assert bound is not None
+        assert bound.used == used
+
+
+def test_a_lane_waits_for_its_own_starts_and_not_for_those_of_others() -> None:
+    shares = LaneShares(reserve_high=0.5)
+    limited = meter(Pace(per_minute=4))
+    limited.take(Lane.HIGH, 0)
+    for mono in (10 * SECOND, 20 * SECOND):
+        limited.take(Lane.STANDARD, mono)
+    bound = limited.pace(Lane.STANDARD, shares, 30 * SECOND)
+    assert bound is not None
+    assert (bound.used, bound.allowed, bound.from_mono) == (2, 2, 70 * SECOND)
+
+
+def test_what_leaves_the_window_was_its_own_lanes() -> None:
+    limited = meter(Pace(per_minute=5))
+    limited.take(Lane.HIGH, 5)
+    limited.take(Lane.BULK, 5)
+    again = [len(starts(limited, Lane.BULK, [MINUTE + 5])) for _ in range(5)]
+    assert again == [1, 1, 1, 1, 0]
+
+
+def test_of_two_paces_the_one_with_room_later_counts() -> None:
+    limited = meter(Pace(per_second=1, per_minute=2))
+    limited.take(Lane.HIGH, 0)
+    bound = limited.pace(Lane.HIGH, SHARES, 0)
+    assert bound is not None
+    assert bound.from_mono == SECOND
+    limited.take(Lane.HIGH, SECOND)
+    bound = limited.pace(Lane.HIGH, SHARES, SECOND)
+    assert bound is not None
+    assert bound.from_mono == MINUTE
+
+
 def test_lanes_are_counted_apart_within_one_moment() -> None:
     limited = meter(Pace(per_minute=10))
     for lane in (*Lane, *Lane):

@@ -57,3 +57,9 @@ def test_no_answer_has_no_name() -> None:
 def test_any_text_is_read_without_fault_and_bounded(text: str) -> None:
     found = relay_message_id(said(text))
     assert found is None or (0 < len(found) <= 255 and found in text)
+
+
+def test_a_name_ends_before_its_full_stop_and_after_255_characters() -> None:
+    assert relay_message_id(said("2.0.0 Ok: queued as .4Xy.Z.")) == ".4Xy.Z"
+    assert relay_message_id(said("2.0.0 Ok: queued as " + "x" * 255)) == "x" * 255
+    assert relay_message_id(said("2.0.0 Ok: queued as " + "x" * 300)) == "x" * 255

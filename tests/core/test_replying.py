@@ -156,6 +156,8 @@ def test_what_a_list_passed_on_goes_back_to_its_writer_alone(kind: AutomationKin
         ("example.co.uk", "example.co.uk"),
         ("mail.example.co.uk", "example.co.uk"),
         ("co.uk", "co.uk"),
+        ("mail.example.co.uk.", "example.co.uk"),
+        ("mail.example.co.uks", "co.uks"),
         ("a.com.au", "a.com.au"),
         ("web.de", "web.de"),
         ("mail.web.de", "mail.web.de"),
@@ -231,3 +233,44 @@ def test_a_subject_is_answered_once(subject: str, expected: str) -> None:
 
 def test_a_long_subject_stays_within_what_a_job_may_have() -> None:
     assert len(reply_subject("x" * 5000)) == 1000
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "ac",
+        "asn",
+        "co",
+        "com",
+        "ed",
+        "edu",
+        "go",
+        "gob",
+        "gouv",
+        "gov",
+        "govt",
+        "id",
+        "in",
+        "info",
+        "ltd",
+        "med",
+        "mil",
+        "ne",
+        "net",
+        "nhs",
+        "nom",
+        "or",
+        "org",
+        "plc",
+        "police",
+        "sch",
+        "school",
+        "web",
+    ],
+)
+def test_below_a_label_that_a_country_hands_out_names_under_an_organisation_has_three(
+    label: str,
+) -> None:
+    assert organisation(f"mail.desk.{label}.xy") == f"desk.{label}.xy"
+    assert organisation(f"mail.desk.{label}.example") == f"{label}.example"
+    assert organisation(f"mail.desk.{label}x.xy") == f"{label}x.xy"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.core.instant import SECOND
+from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import RetryPolicy
 from postroom.core.outcome import Verdict
 from postroom.core.reason import ReasonCode
@@ -50,6 +50,13 @@ def test_the_defaults_double_from_a_minute_to_an_hour() -> None:
 def test_a_lifetime_ends_it_before_the_ceiling() -> None:
     found, why = waits(RetryPolicy(lifetime=seconds(500)))
     assert (found, why) == ([60, 120, 240], GivenUp.LIFETIME)
+
+
+def test_the_last_moment_of_a_lifetime_is_still_of_it() -> None:
+    policy = RetryPolicy(first=seconds(60), jitter=0, lifetime=seconds(60))
+    assert next_attempt(policy, 1, at(), at(), 0.5, BUSY) == at(60)
+    late = next_attempt(policy, 1, at(), Instant(at() + 1), 0.5, BUSY)
+    assert late is GivenUp.LIFETIME
 
 
 @pytest.mark.parametrize(

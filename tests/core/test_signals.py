@@ -18,6 +18,8 @@ ELSEWHERE: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...] | No
     "the same domain": (("Office@CUSTOMER.example",), {}, None),
     "another domain": (("eve@elsewhere.example",), {}, ("elsewhere.example",)),
     "one of two": ((HOME, "eve@elsewhere.example"), {}, ("elsewhere.example",)),
+    "a quoted at": (('"eve@customer.example"@elsewhere.example',), {}, ("elsewhere.example",)),
+    "nobody beside": (("", "eve@elsewhere.example"), {}, ("elsewhere.example",)),
     "two": (("a@x.example", "b@y.example", "c@x.example"), {}, ("x.example", "y.example")),
     "a domain below, nobody knows whose": (
         ("a@mail.customer.example",),

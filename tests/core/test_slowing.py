@@ -97,6 +97,8 @@ def test_the_next_flight_counts_again_down_to_one_a_minute() -> None:
         shares.append((state(world).rate, state(world).most))
     assert shares == [(10, 10), (5, 5), (2.5, 2), (1.25, 1), (1, 1), (1, 1), (1, 1), (1, 1)]
     assert state(world).interval == MINUTE
+    (moved,) = end(world, world.reserve(PLAIN, minutes(9)), throttled(), minutes(9))
+    assert not moved.is_throttled
 
 
 @pytest.mark.parametrize(
@@ -105,6 +107,7 @@ def test_the_next_flight_counts_again_down_to_one_a_minute() -> None:
         pytest.param({}, 3, 10, id="three starts are no measure"),
         pytest.param({"pace": Pace(per_minute=6)}, 3, 6, id="less than that is allowed"),
         pytest.param({"pace": Pace(per_second=0.05)}, 3, 3, id="what was measured is more"),
+        pytest.param({"pace": Pace(per_second=0.0992)}, 3, 5, id="a minute has 60 seconds"),
         pytest.param({"relay_pace": Pace(per_second=0.1)}, 3, 6, id="the relay's own pace"),
         pytest.param(
             {"domain_pace": {"example.com": DomainPace(per_second=0.1)}}, 3, 6, id="the domain's"
@@ -271,6 +274,43 @@ def test_a_jump_of_the_wall_clock_changes_nothing() -> None:
         moved = Moment(Instant(at(2) + jump * SECOND), moment(2).mono)
         found = [one for one in explain(PLAIN, world, moved) if one.gate == "domain_slowed"]
         assert [one.until for one in found] == [moved.at + 4 * SECOND]
+
+
+def test_explain_tells_the_slower_pace_whether_there_is_room_or_not() -> None:
+    world = a_world()
+    slow(world, 20)
+    told = "10 a minute, 10 at once: domain.deferred"
+    for seconds in (1, 6):
+        found = [
+            one for one in explain(PLAIN, world, moment(seconds)) if one.gate == "domain_slowed"
+        ]
+        assert [(one.value, one.threshold) for one in found] == [(told, "20 a minute, 20 at once")]
+        assert found[0].is_passed is (seconds == 6)
+
+
+def test_fifty_mails_taken_give_a_tenth_back_and_not_49() -> None:
+    world = a_world()
+    slow(world, 20)
+    assert succeed(world, 49, moment(1)) == []
+    assert [moved.after and moved.after.share for moved in succeed(world, 1, moment(1))] == [
+        pytest.approx(0.55)
+    ]
+    assert succeed(world, 49, moment(2)) == []
+    assert len(succeed(world, 1, moment(2))) == 1
+
+
+def test_a_mail_that_began_with_the_complaint_says_nothing_of_the_slower_pace() -> None:
+    world = a_world()
+    held = [world.reserve(PLAIN, moment()) for _ in range(3)]
+    end(world, held[0], throttled(), moment())
+    assert [end(world, one, None, moment(1)) for one in held[1:]] == [(), ()]
+    assert state(world).good == 0
+
+
+def test_less_than_two_a_minute_was_two_and_is_one() -> None:
+    world = a_world(pace=Pace(per_minute=1))
+    slow(world, 1)
+    assert (state(world).per_minute, state(world).rate) == (2, 1)
 
 
 # -- after a restart -------------------------------------------------------------------------------

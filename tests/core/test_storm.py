@@ -19,6 +19,7 @@ LOST_EARLY = (Stage.MAIL, Verdict(Class.TEMPORARY, Scope.RELAY, R.CONNECTION_LOS
 DOUBT = (Stage.DOT, Verdict(Class.IN_DOUBT, Scope.RELAY, R.DOUBT_NO_ANSWER))
 CONTENT = (Stage.DOT, Verdict(Class.PERMANENT, Scope.MESSAGE, R.MESSAGE_REFUSED))
 LATER = (Stage.DOT, Verdict(Class.TEMPORARY, Scope.MESSAGE, R.RELAY_DEFERRED))
+OURS_LATER = (Stage.RCPT, Verdict(Class.OURS, Scope.DOMAIN, R.DOMAIN_DEFERRED))
 SENT = (Stage.DOT, None)
 
 
@@ -39,6 +40,9 @@ def after(*outcomes: tuple[Stage, Verdict | None], domains: int = 10) -> Storm:
         pytest.param(
             [*[UNKNOWN] * 19, BUSY, UNKNOWN], 5, R.PERMANENT_STORM, id="a deferral does not"
         ),
+        pytest.param([BUSY] * 40, 10, None, id="deferrals are none, however many"),
+        pytest.param([LOST_EARLY] * 40, 10, None, id="nor are lost connections"),
+        pytest.param([OURS_LATER] * 40, 10, None, id="nor what speaks of us behind MAIL"),
         pytest.param([AT_MAIL] * 3, 1, R.PERMANENT_STORM, id="3 at MAIL"),
         pytest.param([OURS] * 3, 1, R.PERMANENT_STORM, id="3 at MAIL that speak of us"),
         pytest.param([AT_MAIL] * 2, 1, None, id="2 at MAIL"),
@@ -71,6 +75,15 @@ def after(*outcomes: tuple[Stage, Verdict | None], domains: int = 10) -> Storm:
             [*[DOUBT] * 4, UNKNOWN, DOUBT], 1, R.DOUBT_STORM, id="a refused recipient does not"
         ),
         pytest.param([*[DOUBT] * 4, SENT, DOUBT], 1, None, id="a sent one does"),
+        pytest.param(
+            [AT_MAIL, BUSY, AT_MAIL, AT_MAIL], 1, None, id="a row at MAIL begins anew with the next"
+        ),
+        pytest.param(
+            [AT_MAIL, DOUBT, AT_MAIL, AT_MAIL], 1, None, id="after a doubt, with the next"
+        ),
+        pytest.param(
+            [DOUBT, LATER, *[DOUBT] * 4], 1, None, id="a row of doubts begins anew with the next"
+        ),
     ],
 )
 def test_which_rows_are_a_storm(
@@ -84,3 +97,5 @@ def test_three_that_wait_a_minute_for_their_reply_are_a_storm() -> None:
     now = 100 * second
     assert is_slow_storm([0, second, 2 * second, now], now)
     assert not is_slow_storm([0, second, 40 * second], now)
+    assert not is_slow_storm([40 * second] * 3, now)
+    assert is_slow_storm([40 * second - 1] * 3, now)

@@ -1,5 +1,7 @@
 """How much is too much."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,9 @@ from postroom.core.instant import MINUTE, Instant, micros
 from postroom.core.velocity import (
     DAY,
     MACHINE,
+    PROMPT,
     PROMPT_TURNS,
+    QUIET,
     TURNS,
     is_answering,
     is_too_much,
@@ -42,6 +46,37 @@ def test_a_machine_may_write_five_times_in_ten_minutes_and_twenty_a_day(
     assert is_too_much(MACHINE, ago(*reversed(minutes)), NOW) is expected
 
 
+@pytest.mark.parametrize(
+    ("seconds_apart", "turns", "expected"),
+    [(30, 10, False), (30, 11, True), (359, 11, True), (360, 11, False)],
+)
+def test_ten_prompt_turns_within_an_hour_are_a_person_and_eleven_are_none(
+    seconds_apart: int, turns: int, *, expected: bool
+) -> None:
+    times = ago(*(n * seconds_apart / 60 for n in range(turns)))
+    assert is_too_much(PROMPT_TURNS, times, NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("minutes_apart", "turns", "expected"),
+    [(10, 100, False), (10, 101, True), (14.39, 101, True), (14.4, 101, False)],
+)
+def test_a_hundred_turns_a_day_are_a_person_and_one_more_is_none(
+    minutes_apart: float, turns: int, *, expected: bool
+) -> None:
+    times = ago(*(n * minutes_apart for n in range(turns)))
+    assert is_too_much(TURNS, times, NOW) is expected
+
+
+def test_one_more_than_the_largest_bound_is_remembered() -> None:
+    assert [most_of(bounds) for bounds in (MACHINE, PROMPT_TURNS, TURNS)] == [21, 11, 101]
+
+
+def test_prompt_is_half_a_minute_and_quiet_ten_minutes() -> None:
+    assert timedelta(seconds=30) == PROMPT
+    assert timedelta(minutes=10) == QUIET
+
+
 @given(st.lists(st.integers(0, 2 * 24 * 60), max_size=120))
 def test_no_more_need_be_remembered_than_a_bound_needs(minutes: list[int]) -> None:
     times = sorted(ago(*minutes), reverse=True)
@@ -56,7 +91,15 @@ def test_no_more_need_be_remembered_than_a_bound_needs(minutes: list[int]) -> No
 
 @pytest.mark.parametrize(
     ("strangers", "ours", "expected"),
-    [(6, 6, True), (6, 12, True), (6, 13, False), (6, 3, True), (6, 2, False), (6, 0, False)],
+    [
+        (6, 6, True),
+        (6, 12, True),
+        (6, 13, False),
+        (6, 3, True),
+        (6, 2, False),
+        (6, 0, False),
+        (10, 4, False),
+    ],
 )
 def test_a_domain_is_a_peer_where_about_as_much_comes_from_it_as_goes_there(
     strangers: int, ours: int, *, expected: bool

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -108,6 +109,30 @@ def test_it_takes_the_socket_it_is_handed_and_tells_what_it_does(systemd: System
     assert (systemd.folder / "api.sock").is_socket()
     with systemd.start(watchdog_s=30):
         assert Client(str(systemd.folder / "api.sock"), retry_s=10).is_ready()
+
+
+def test_a_reload_is_told_with_its_time_and_ends_in_ready_whatever_comes_of_it(
+    systemd: Systemd,
+) -> None:
+    """sd_notify(3): RELOADING=1 and MONOTONIC_USEC= in one datagram, then READY=1."""
+    config = systemd.folder / "postroom.toml"
+    plain = config.read_text()
+    with systemd.start(watchdog_s=60) as process:
+        systemd.until("READY=1")
+        client = Client(str(systemd.folder / "api.sock"), retry_s=10)
+        for text in (plain, "[daemon"):
+            systemd.told.clear()
+            config.write_text(text)
+            before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            if text == plain:
+                client.reload()
+            else:
+                process.send_signal(signal.SIGHUP)
+            systemd.until("READY=1")
+            after = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            reloading, said_at, ready, status = systemd.told
+            assert (reloading, ready, status) == ("RELOADING=1", "READY=1", "STATUS=1 mailboxes")
+            assert before <= int(said_at.removeprefix("MONOTONIC_USEC=")) <= after
 
 
 def test_ready_is_not_said_before_the_store_is_there(systemd: Systemd) -> None:

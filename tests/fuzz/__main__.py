@@ -17,7 +17,7 @@ import atheris
 
 
 with atheris.instrument_imports(include=["postroom"]):
-    from fuzz.targets import TARGETS
+    from fuzz.every import TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 LONGEST = 128 * 1024

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes any octets, and what is promised of its part holds for them, or it raises.
+"""What is fuzzed of the way in: each target takes any octets, and what is promised of its part holds for them, or it raises.
 
 `make fuzz` runs them under atheris; the suite runs each over its files in `corpus` (test_corpus).
 """
@@ -6,13 +6,13 @@
 import asyncio
 import functools
 import json
-import os
 import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from fuzz.folder import quick_folder
 from postroom.core.address import TOTAL_MOST, read_address, read_named_address
 from postroom.core.addresslist import read_entry
 from postroom.core.filename import ascii_name, harmless_name
@@ -51,7 +51,7 @@ def mail(octets: bytes) -> None:
     """A whole message; the first octet says whether it comes from the null reverse-path."""
     sender = "a@x.example" if octets[:1] < b"\x80" else ""
     raw = octets[1:]
-    with tempfile.TemporaryDirectory(dir=_folder()) as folder:
+    with tempfile.TemporaryDirectory(dir=quick_folder()) as folder:
         found = read_mail(raw, sender, Path(folder))
         _check_mail(found, Path(folder), raw)
     unread = describe_unread(raw, sender)
@@ -242,11 +242,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         wire,
     )
 }
-
-
-@functools.cache
-def _folder() -> str | None:
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - only because nothing here need outlive the test
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz.targets import TARGETS
+from fuzz.every import TARGETS
 from support.listening import BOX
 
 
@@ -21,7 +21,24 @@ SAID = [
     b"RCPT TO:<%s>\r\n" % BOX.address.encode(), b"DATA\r\n", b"RSET\r\n", b"NOOP ", b"QUIT\r\n", b"Received: x\r\n", b"a",
     b"MAIL FROM:<>\r\n", b" SMTPUTF8", b"BDAT 3 LAST\r\n", b"STARTTLS\r\n", b"GET / HTTP/1.1\r\n", b"<", b">", b":", b"@",
 ]  # fmt: skip
-OF_TARGETS = {"content": SAID, "dialogue": SAID, "path": SAID}
+ANSWERED = [
+    b"220 x\r\n", b"250-x\r\n", b"250 ok\r\n", b"250 2.0.0\n", b"354 go\r\n", b"334 eA==\r\n", b"421 4.3.2 bye\r\n", b"550 5.1.1 no\r\n",
+    b"\xfe", b"\xfe", b"\xfe", b"250-AUTH PLAIN LOGIN CRAM-MD5\r\n", b"250-SIZE 9\r\n", b"250", b"-", b" ", b"\r\n", b"\n", b"\0", b"\xff", b"999 x\r\n",
+]  # fmt: skip
+WRITTEN = [
+    b"\xfe", b"\xfe", b"\xfe", b"a@x.example", b"\r\n.\r\n", b"\n", b"\0", b"\xff", b" ", b"=?utf-8?q?x?=", b'"', b"\\", b"<", b">", b",", b"X-A",
+    b"a.pdf", b"text/plain", b"\xc3\xa4", b"\xe2\x82\xac", b"\xe2\x80\xa8", b"@xn--bcher-kva.example", b"w" * 90, b";", b"..", b"/",
+]  # fmt: skip
+ASKED = [
+    b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"1", b'"to":["a@x.example"]', b'"subject":"x"', b'"text":"y"', b'"mailbox_id":"support"', b"\n",
+    b"POST ", b"GET ", b"v1/jobs", b"v1/leases", b"v1/events", b"?limit=2", b"&cursor=c1", b"%00", b"\xff", b"\\ud800", b'"attachments":[{}]', b"\n\n",
+]  # fmt: skip
+OF_TARGETS = {
+    **dict.fromkeys(("content", "dialogue", "path"), SAID),
+    **dict.fromkeys(("replies", "greeting", "transaction"), ANSWERED),
+    **dict.fromkeys(("asked", "request"), ASKED),
+    "job": WRITTEN,
+}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.targets import TARGETS
+from fuzz.every import TARGETS
 from postroom.inbound.wire import Understood, read_answer
 
 

@@ -114,7 +114,14 @@ SAID: dict[str, tuple[Callable[[Chronicle], None], dict[str, object]]] = {
     ),
     "store found": (lambda said: said.store_warned("is on overlay"), {"detail": "is on overlay"}),
     "clock": (lambda said: said.clock_doubted(), {"level": "error"}),
-    "retention": (lambda said: said.retention_removed(1, 2, 4, 3), {"jobs": 1, "mails": 4, "files": 3}),
+    "retention": (
+        lambda said: said.retention_removed(1, 2, 4, 5, 3),
+        {"jobs": 1, "mails": 4, "threads": 5, "files": 3},
+    ),
+    "files that are not there": (
+        lambda said: said.spool_missing(2, "ab" * 32),
+        {"level": "error", "files": 2, "sha256": "ab" * 32, "unlogged": 0},
+    ),
     "peer": (lambda said: said.peer_refused(None, "unknown user"), {"uid": None}),
     "request": (
         lambda said: said.request_failed("POST /v1/jobs", _raised(KeyError("x"))),

@@ -18,8 +18,9 @@ from postroom.core.slowing import Slowing
 from postroom.core.speed import SpeedMoved
 from postroom.ops.decisions import Decisions
 from postroom.ops.logbook import Logbook
+from postroom.ops.logfields import FIELDS
 from postroom.ops.logline import without_addresses
-from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, Scope, level_of
+from postroom.ops.logwords import LogEvent, LogFormat, LogLevel, Scope, level_of
 from postroom.ops.throttle import Throttle
 from postroom.ports.accepting import Accepted, AcceptedDelivery, Replayed
 from postroom.ports.changes import DeliveryQuarantined, DoubtJudged, RecipientSuppressed

@@ -21,15 +21,17 @@ def _told(address: str, environ_address: str) -> list[str]:
         manager.settimeout(5)
         supervisor = find_supervisor({"NOTIFY_SOCKET": environ_address})
         supervisor.ready("recovered\n0 rows")
+        supervisor.reloading(1_000_001)
         supervisor.status("x" * 1000)
         supervisor.alive()
         supervisor.extend(timedelta(seconds=1.5))
         supervisor.stopping("draining")
-        return [manager.recv(4096).decode() for _ in range(5)]
+        return [manager.recv(4096).decode() for _ in range(6)]
 
 
 WORDS = [
     "READY=1\nSTATUS=recovered?0 rows",
+    "RELOADING=1\nMONOTONIC_USEC=1000001",
     "STATUS=" + "x" * 200,
     "WATCHDOG=1",
     "EXTEND_TIMEOUT_USEC=1500000",

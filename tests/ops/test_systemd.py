@@ -109,14 +109,27 @@ def test_the_socket_for_mail_is_handed_to_the_daemon_by_its_name() -> None:
     assert unit["ListenStream"] == "25"
 
 
+def test_a_reload_is_the_command_that_says_what_is_wrong_and_reaches_the_socket_of_the_unit() -> (
+    None
+):
+    """Not the signal, which can not fail; and a Type= that systemd 252 knows."""
+    service = Unit("postroom.service")["Service"]
+    socket = Unit("postroom.socket")["Socket"]["ListenStream"]
+    program = service["ExecStart"].partition(" ")[0]
+    assert service["ExecReload"] == f"{program} reload --socket {socket}"
+    assert service["Type"] == "notify"
+    made = (UNITS / "sysusers.d" / "postroom.conf").read_text("utf-8")
+    assert f"m {service['User']} {Unit('postroom.socket')['Socket']['SocketGroup']}" in made
+
+
 def test_the_state_folder_of_the_unit_is_the_default() -> None:
     name = Unit("postroom.service")["Service"]["StateDirectory"]
     assert DaemonSettings().state_dir == Path("/var/lib") / name
 
 
-@pytest.mark.parametrize("key", ["RuntimeDirectory", "PrivateUsers", "ExecReload", "DynamicUser"])
+@pytest.mark.parametrize("key", ["RuntimeDirectory", "PrivateUsers", "DynamicUser"])
 def test_what_would_harm_is_not_in_the_unit(key: str) -> None:
-    """The socket would go, callers would look like nobody, nothing reloads, groups would not hold."""
+    """The socket would go, callers would look like nobody, groups would not hold."""
     assert key not in Unit("postroom.service")["Service"]
 
 

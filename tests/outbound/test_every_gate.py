@@ -86,7 +86,7 @@ def _drain(run: Loop) -> None:
 
 
 def _world(run: Loop) -> Any:
-    return run.dispatcher._lines["a"].world
+    return run.dispatcher._lines._lines["a"].world
 
 
 TWO = ({}, {})

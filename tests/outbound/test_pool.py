@@ -5,6 +5,7 @@ import errno
 import os
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from postroom.outbound.pool import Pool, Session
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.errors import RelayFault
 from postroom.ports.relay import Dialogue, Envelope, RelaySession
-from support.relay import Delay, Drop, Hold, Raw, Reply, ScriptedRelay
+from support.relay import Default, Delay, Drop, Hold, Raw, Reply, ScriptedRelay
 
 
 QUICK = Timeouts(connect=timedelta(seconds=2), leave=timedelta(seconds=0.2))
@@ -356,3 +357,80 @@ async def test_a_host_without_a_socket_left_is_a_fault_and_no_end(
                 await pool.borrow()
         assert (await send(pool)).is_dotted
         await pool.close()
+
+
+async def test_other_settings_leave_idle_connections_that_do_not_fit_and_serve_those_in_use() -> (
+    None
+):
+    async with ScriptedRelay() as old, ScriptedRelay() as new:
+        pool = make_pool(old)
+        in_use, idle = await pool.borrow(), await pool.borrow()
+        pool.give_back(idle, is_reusable=True)
+        pool.switch(Relay("r", "127.0.0.1", new.port, Tls.NONE))
+        await old.until(lambda: not old.connections[1].is_open)
+        assert old.connections[0].is_open
+        await transact(in_use)
+        pool.give_back(in_use, is_reusable=True)
+        await old.until(lambda: not old.connections[0].is_open)
+        await send(pool)
+        await pool.close()
+        assert (len(old.transactions), len(new.transactions)) == (1, 1)
+
+
+async def test_bounds_alone_keep_connections_and_count_at_once() -> None:
+    async with ScriptedRelay() as relay:
+        pool = make_pool(relay)
+        await send(pool)
+        wanted = Relay("r", "127.0.0.1", relay.port, Tls.NONE, max_per_connection=2)
+        pool.switch(wanted)
+        await send(pool)
+        assert len(relay.connections) == 1
+        await relay.until(lambda: not relay.connections[0].is_open)
+        await send(pool)
+        pool.switch(replace(wanted, idle_close=timedelta()))
+        await relay.until(lambda: not relay.connections[1].is_open)
+        await pool.close()
+
+
+async def test_a_connection_that_is_being_made_while_settings_change_is_left_after_its_mail() -> (
+    None
+):
+    async with ScriptedRelay() as old, ScriptedRelay() as new:
+        hold = Hold()
+        old.on("ehlo", hold, Default())
+        pool = make_pool(old)
+        async with asyncio.TaskGroup() as group:
+            sending = group.create_task(send(pool))
+            await old.until(lambda: bool(old.connections and old.connections[0].commands))
+            pool.switch(Relay("r", "127.0.0.1", new.port, Tls.NONE))
+            hold.release()
+            await sending
+        await old.until(lambda: not old.connections[0].is_open)
+        assert (old.copies("b@b.example"), pool.connections) == (1, 0)
+
+
+async def test_a_connection_that_was_lost_is_made_anew_with_the_new_settings() -> None:
+    async with ScriptedRelay() as old, ScriptedRelay() as new:
+        pool = make_pool(old)
+        await send(pool)
+        session = await pool.borrow()
+        pool.switch(Relay("r", "127.0.0.1", new.port, Tls.NONE))
+        old.on("mail", Drop())
+        await transact(session)
+        pool.give_back(session, is_reusable=True)
+        assert (pool.connections, new.copies("b@b.example")) == (1, 1)
+        await pool.close()
+
+
+async def test_a_pool_that_is_retired_serves_who_has_begun() -> None:
+    async with ScriptedRelay() as relay:
+        pool = make_pool(relay)
+        first, second = await pool.borrow(), await pool.borrow()
+        pool.give_back(second, is_reusable=True)
+        pool.retire()
+        await relay.until(lambda: not relay.connections[1].is_open)
+        await transact(first)
+        pool.give_back(first, is_reusable=True)
+        await send(pool)  # who was started before it was retired may dial after it
+        await relay.until(lambda: not any(one.is_open for one in relay.connections))
+        assert pool.connections == 0

@@ -222,7 +222,7 @@ async def test_a_slowed_domain_keeps_its_own_queue_until_it_is_over() -> None:
         watched.throttled = set()
         run.store.add("box", domain=SLOW)
         await run.run(120)
-        line = run.dispatcher._lines["box"]
+        line = run.dispatcher._lines._lines["box"]
         run.store.add("box", domain=QUICK)
         await settle()
         assert SLOW in {feed.domain for feed in line.feeds}

@@ -12,26 +12,14 @@ from postroom.core.subject import reply_subject
 from postroom.inbound.encodedwords import decode_field
 from postroom.inbound.messageids import read_ids
 from postroom.outbound.compose import DotStuffer
-from support.mail import NOW, spec, wire
+from support.mail import NOW, is_one, spec, stuffed, wire
 
 
-ENDS = re.compile(rb"(?:\r\n|\r|\n)\.(?:\r\n|\r|\n)")  # as the laxest server reads them
 PIECES = st.sampled_from(
     ["\r\n.\r\n", "\n.\n", "\r.\r", "\n.\r\n", "\r\n.\n", ".", "..", "\r", "\n", "\0", "\x0b", "\x85", "\u2028", "a", " ", "é",
      "MAIL FROM:<b@x.example>\r\n", "X-A: b", "=0D=0A.=0D=0A", "=?utf-8?q?=0D=0A=2E=0D=0A?=", "--b", "\ud800", "\u202e"]
 )  # fmt: skip
 TEXT = st.lists(PIECES, max_size=12).map("".join)
-
-
-def stuffed(message: bytes) -> bytes:
-    """What goes over the wire behind 354, its end included."""
-    return b"\r\n" + DotStuffer().stuff(message) + b".\r\n"
-
-
-def is_one(sent: bytes) -> bool:
-    """Whether it ends at its end and nowhere before, and every line ends with CR LF."""
-    (end,) = ENDS.finditer(sent)
-    return end.end() == len(sent) and not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", sent)
 
 
 @given(text=TEXT, html=TEXT, subject=TEXT, value=TEXT, display=TEXT, step=st.integers(1, 40))

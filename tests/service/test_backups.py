@@ -123,7 +123,7 @@ async def test_while_one_is_made_no_file_goes_and_afterwards_it_does(
     spool = post.settings.daemon.state_dir / "spool"
     (path,) = spool.glob("??/*")
     backup = await begun(post)
-    keeping = Housekeeping(post.settings, post.tools, post.outbox, post.joined)
+    keeping = Housekeeping(post.tools, post.outbox, post.joined)
     for _ in range(60):
         await post.run(DAY)
         await keeping._once()

@@ -215,3 +215,53 @@ async def test_a_broken_store_ends_it() -> None:
         async with keeping(doubts, FakeClock(NOON)):
             await settle()
     assert caught.group_contains(StoreBroken)
+
+
+async def test_a_policy_that_comes_is_looked_at_at_once_and_one_that_goes_is_forgotten() -> None:
+    clock, doubts = FakeClock(NOON), Doubts()
+    async with keeping(doubts, clock, box(OnUncertain.HOLD)) as keeper:
+        assert doubts.turns == []
+        keeper.switch({"support": box(OnUncertain.RESEND, after_s=60)})
+        await settle()
+        assert [one.kind for one in doubts.turns] == [OnUncertain.RESEND]
+        keeper.switch({})
+        keeper.committed(doubt())
+        await pass_(clock, 120)
+        assert len(doubts.turns) == 1
+
+
+async def test_a_policy_that_goes_in_the_middle_of_its_turn_settles_nothing_more() -> None:
+    clock = FakeClock(NOON)
+    keepers: list[DoubtKeeper] = []
+
+    class Changing(Doubts):
+        async def settle_due(self, turn: PolicyTurn) -> PolicyDone:
+            keepers[0].switch({})
+            await super().settle_due(turn)
+            return PolicyDone(BITE, Instant(NOON - 10_000 * SECOND))
+
+    doubts = Changing()
+    async with keeping(doubts, clock, box(OnUncertain.HOLD)) as keeper:
+        keepers.append(keeper)
+        keeper.switch({"support": box(OnUncertain.RESEND)})
+        await settle()
+        await pass_(clock, QUARTER)
+        assert len(doubts.turns) == 1
+
+
+async def test_a_store_that_says_no_about_a_mailbox_that_goes_is_not_asked_again() -> None:
+    clock = FakeClock(NOON)
+    keepers: list[DoubtKeeper] = []
+
+    class Failing(Doubts):
+        async def settle_due(self, turn: PolicyTurn) -> PolicyDone:
+            keepers[0].switch({})
+            return await super().settle_due(turn)
+
+    doubts = Failing(StoreUnavailable("busy"))
+    async with keeping(doubts, clock, box(OnUncertain.HOLD)) as keeper:
+        keepers.append(keeper)
+        keeper.switch({"support": box(OnUncertain.RESEND)})
+        await settle()
+        await pass_(clock, 60)
+        assert len(doubts.turns) == 1

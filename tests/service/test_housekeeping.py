@@ -20,7 +20,7 @@ DAY = 86_400
 @asynccontextmanager
 async def at_work(folder: Path, ring: KeyRing | None = None) -> AsyncIterator[Post]:
     async with ScriptedRelay() as relay, open_post(settings(folder, relay.port), ring=ring) as post:
-        keeping = Housekeeping(post.settings, post.tools, post.outbox, post.joined)
+        keeping = Housekeeping(post.tools, post.outbox, post.joined)
         task = asyncio.get_running_loop().create_task(keeping.run())
         try:
             yield post
@@ -107,3 +107,18 @@ async def passing_days(post: Post, days: int) -> None:
         await post.run(DAY)
         for _ in range(30):
             await breathe()
+
+
+async def test_files_that_are_not_there_any_more_are_told(tmp_path: Path) -> None:
+    report = tmp_path / "report.csv"
+    report.write_bytes(b"day,sum\n")
+    async with at_work(tmp_path) as post:
+        await post.submit(to=["a@example.com"], attachments=[{"path": str(report)}])
+        await post.quiet()
+        (path,) = (tmp_path / "state" / "spool").glob("??/*")
+        await post.run(60)
+        assert "spool.missing" not in post.log.getvalue()
+        path.unlink()
+        await passing(post, lambda: '"event": "spool.missing"' in post.log.getvalue())
+        line = next(one for one in post.log.getvalue().splitlines() if "spool.missing" in one)
+        assert f'"files": 1, "sha256": "{path.name}"' in line

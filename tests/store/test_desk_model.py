@@ -17,7 +17,7 @@ from postroom.ops.depth import Depth
 from postroom.ports.changes import Change, RowsGone, RowsWaiting, StateMoved
 from postroom.ports.desk import CancelAnswer, Verdict, WrongState
 from postroom.store.sqlite.admin_cancel import Cancelling, Rescheduling
-from postroom.store.sqlite.admin_mailbox import Freeing, Holding, NotingMailboxes
+from postroom.store.sqlite.admin_mailbox import NotingMailboxes, SettlingMailbox
 from postroom.store.sqlite.admin_retry import Resolving, Retrying
 from postroom.store.sqlite.reads_deliveries import count_by_state
 from postroom.store.sqlite.retention_jobs import Closing, Removing, find_old
@@ -170,14 +170,11 @@ class Desk(RuleBasedStateMachine):
     @precondition(lambda self: self.accepted)
     @rule(configured=st.sets(st.sampled_from(MAILBOXES)), limit=st.integers(1, 3))
     def configure(self, configured: set[str], limit: int) -> None:
-        gone = self.do(NotingMailboxes(frozenset(configured), self.tick()))
-        for mailbox in gone:
-            while self.do(Holding(mailbox, self.now, limit)):
+        known = self.do(NotingMailboxes(frozenset(configured), self.tick()))
+        for mailbox in known:
+            while self.do(SettlingMailbox(mailbox, self.now, limit)):
                 pass
-        for mailbox in configured:
-            while self.do(Freeing(mailbox, self.now, limit)):
-                pass
-        for mailbox in gone:
+        for mailbox in set(known) - configured:
             waits = "SELECT number FROM delivery WHERE mailbox_id = ? AND state IN ('pending', 'retry_scheduled')"
             assert not self.conn.execute(waits, (mailbox,)).fetchall()
 

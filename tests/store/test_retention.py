@@ -111,6 +111,7 @@ async def test_a_job_with_a_key_leaves_a_tombstone(tmp_path: Path) -> None:
                 hashlib.sha256(b"user@example.com").digest(),
                 whole.message_id,
                 "sent",
+                NOW,
             )
         ]
         for table in ("job", "delivery", "history", "body"):

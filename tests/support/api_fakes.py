@@ -12,13 +12,14 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.core.job import Job, Problem
 from postroom.core.jobrequest import read_request
-from postroom.core.mailbox import Mailbox
+from postroom.core.mailbox import Lane, Mailbox
 from postroom.core.record import (
     DeliveryRecord,
     EventRecord,
     JobRecord,
     MailboxRecord,
     Page,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -50,9 +51,11 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
+    QueueView,
     Readiness,
     SlowedView,
 )
+from postroom.ports.reloading import Draining, NotReloaded, Reloaded
 from postroom.ports.submitting import (
     Prepared,
     RefusalCode,
@@ -117,6 +120,11 @@ class FakeOutbox:
             (one.mailbox_id, one.hold_reason) for one in self.deliveries() if one.hold_reason
         )
         return tuple(Hold(*key, count) for key, count in held.items())
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        again = [one for one in self.deliveries() if one.state is S.RETRY_SCHEDULED]
+        why = Counter(one.reason_code for one in again if one.mailbox_id == mailbox_id)
+        return tuple(Retries(mailbox_id, *found, NOW) for found in why.items())
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int
@@ -411,6 +419,7 @@ class FakeLoop:
         BreakerView("closed", None, None),
     )
     slowed: tuple[SlowedView, ...] = ()
+    queues: tuple[QueueView, ...] = ()
 
     async def explain(self, number: int) -> Explanation | None:
         found = await self.outbox.find_delivery(number)
@@ -425,6 +434,9 @@ class FakeLoop:
             ),
             later,
         )
+
+    def find_queues(self) -> tuple[QueueView, ...]:
+        return self.queues
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         self.waiting.set()
@@ -457,9 +469,11 @@ class FakeSignals:
     def __init__(self) -> None:
         self.ready = Readiness(is_ready=True, detail="")
         self.fault: Exception | None = None
+        self.more_depth: dict[tuple[str, Lane, DeliveryState], int] = {}
 
     async def stats(self) -> Stats:
-        return stats_at(NOW)
+        found = stats_at(NOW)
+        return replace(found, depth={**found.depth, **self.more_depth})
 
     async def metrics_text(self) -> str:
         if self.fault is not None:
@@ -512,6 +526,22 @@ class FakeBackups:
     def _close(self) -> None:
         self.is_busy = False
         self.closed += 1
+
+
+@dataclass
+class FakeReloads:
+    """Answers so, and remembers who asked for what."""
+
+    answer: Reloaded | NotReloaded | Draining | Exception = field(
+        default_factory=lambda: Reloaded((), (), (), 1)
+    )
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+
+    async def reload(self, by: str, *, is_dry_run: bool) -> Reloaded | NotReloaded | Draining:
+        self.asked.append((by, is_dry_run))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
 
 @dataclass

@@ -25,9 +25,10 @@ def brief(number: int, recipient: str, state: str, **more: Any) -> dict[str, Any
     }
 
 
+AGAIN = brief(2, "bob@example.com", "retry_scheduled", next_attempt_at=AT, reason_code="busy")
 DELIVERIES = [
     brief(1, "ann@example.com", "sent"),
-    brief(2, "bob@example.com", "retry_scheduled", next_attempt_at=AT, reason_code="busy"),
+    AGAIN,
     brief(3, "eve@example.com", "failed", reason_code="recipient.unknown"),
 ]
 JOB: dict[str, Any] = {
@@ -57,6 +58,26 @@ HISTORY = [
         "by": "loop",
     },
 ]
+RELOADED = {
+    "changed": [
+        {"path": "mailbox.support.pace.per_second", "kind": "changed", "before": "2", "after": "5"},
+        {"path": "relay.main.password", "kind": "changed", "before": None, "after": None},
+        {"path": "mailbox.new", "kind": "added", "before": None, "after": "new\u202e@example.com"},
+    ],
+    "needs_restart": [
+        {"path": "api.mode", "kind": "changed", "before": "0660", "after": "0600"},
+    ],
+    "warnings": [
+        {
+            "file": "postroom.toml",
+            "key": "listener.postmaster",
+            "wrong": "is missing.",
+            "fix": "Name one.",
+        }
+    ],
+    "mailboxes": 2,
+    "dry_run": False,
+}
 REPLIED = {"reply_code": 550, "enhanced_status": "5.1.1", "reply_text": EVIL}
 DELIVERY = {
     **DELIVERIES[2],
@@ -89,6 +110,70 @@ ENDED = {
     "blocked_by": None,
     "earliest_at": None,
     "gates": [],
+}
+WAITING = {
+    "at": AT,
+    "in_flight": 1,
+    "slots": 200,
+    "items": [
+        {
+            "mailbox_id": "support",
+            "relay": "main",
+            "priority": "standard",
+            "depth": {"pending": 12, "retry_scheduled": 3, "held": 2, "sending": 1, "uncertain": 1},
+            "oldest_due_age_s": 12.3,
+            "queues": [
+                {
+                    "domain": None,
+                    "first_id": "dlv_2",
+                    "blocked_by": "mailbox_pace",
+                    "value": 60,
+                    "threshold": 60,
+                    "until_at": AT,
+                    "read": 11,
+                    "next_at": None,
+                },
+                {
+                    "domain": "customer.example",
+                    "first_id": "dlv_9",
+                    "blocked_by": None,
+                    "value": None,
+                    "threshold": None,
+                    "until_at": None,
+                    "read": 1,
+                    "next_at": None,
+                },
+            ],
+        },
+        {
+            "mailbox_id": "support",
+            "relay": "main",
+            "priority": "bulk",
+            "depth": {"pending": 4},
+            "oldest_due_age_s": 0.0,
+            "queues": [
+                {
+                    "domain": None,
+                    "first_id": None,
+                    "blocked_by": None,
+                    "value": None,
+                    "threshold": None,
+                    "until_at": None,
+                    "read": 0,
+                    "next_at": AT,
+                }
+            ],
+        },
+    ],
+    "holds": [{"mailbox_id": "support", "hold_reason": "restored", "deliveries": 2}],
+    "retries": [
+        {
+            "mailbox_id": "support",
+            "reason_code": "recipient.mailbox_full",
+            "deliveries": 3,
+            "next_at": AT,
+        }
+    ],
 }
 DOUBTED = {
     **brief(4, "dan@example.com", "uncertain", reason_code="doubt.no_answer"),
@@ -431,6 +516,8 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/deliveries/dlv_2/explain", EXPLAINED)
     daemon.on("GET /v1/deliveries/dlv_4", {**DOUBTED, "history": HISTORY[:2]})
     daemon.on("GET /v1/deliveries/dlv_4/explain", OUTLOOK)
+    daemon.on("GET /v1/deliveries/dlv_2", {**AGAIN, "history": HISTORY[:2]})
+    daemon.on("GET /v1/waiting", WAITING)
     daemon.on("GET /v1/deliveries/dlv_3/raw", Say(body=b"Subject: x\r\n\r\n\x1b[2J.\r\n"))
     daemon.on("POST /v1/deliveries/dlv_3/retry", {**DELIVERY, "state": "pending"})
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
@@ -470,6 +557,7 @@ def _teach_the_rest(daemon: FakeDaemon) -> None:
     daemon.on("GET /v1/version", {"name": "postroom", "version": "0.1.0", "api": "v1"})
     daemon.on("GET /v1/readyz", {"status": "ready"})
     daemon.on("POST /v1/attachments", Say(201, {"ref": "att_1"}))
+    daemon.on("POST /v1/reload", RELOADED)
     daemon.on("POST /v1/clock/confirm", {"at": AT, "is_doubted": False})
 
 

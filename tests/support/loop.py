@@ -34,7 +34,7 @@ from postroom.ports.looping import (
     WaitingRow,
 )
 from postroom.ports.relay import Dialogue, Envelope, Unfit
-from postroom.service.worlds import build_worlds
+from postroom.service.worlds import Known
 from support.clock import FakeClock, settle
 
 
@@ -405,7 +405,7 @@ def loop(*mailboxes: Mailbox, relays: tuple[Relay, ...] = (), slots: int = 200) 
     host = Host(slots)
     boxes = {one.id: one for one in mailboxes}
     all_relays = {one.id: one for one in (relays or (relay(),))}
-    worlds = build_worlds(
+    worlds = Known().worlds(
         boxes, all_relays, LoopState((), (), (), ()), host, Moment(clock.now(), clock.monotonic())
     )
     pools = {id_: FakePool() for id_ in all_relays}

@@ -4,6 +4,7 @@ import base64
 import email
 import email.policy
 import hashlib
+import re
 from collections.abc import Mapping
 from email.message import EmailMessage
 
@@ -13,9 +14,11 @@ from postroom.core.job import Address, Attachment, Job, PathAttachment
 from postroom.core.jobfields import read_job
 from postroom.core.mailbox import Mailbox
 from postroom.core.message import AttachedFile, compose, date_line, head, shared_head
+from postroom.outbound.compose import DotStuffer
 
 
 NOW = Instant(1_796_022_000_000_000)  # 2026-11-30T07:00:00Z
+ENDS = re.compile(rb"(?:\r\n|\r|\n)\.(?:\r\n|\r|\n)")  # as the laxest server reads them
 SUPPORT = Mailbox("support", "support@example.com", "Support", "main")
 
 
@@ -90,3 +93,14 @@ def parsed(message: bytes) -> EmailMessage:
     found = email.message_from_bytes(message, policy=email.policy.SMTP)
     assert isinstance(found, EmailMessage)
     return found
+
+
+def stuffed(message: bytes) -> bytes:
+    """What goes over the wire behind 354, its end included."""
+    return b"\r\n" + DotStuffer().stuff(message) + b".\r\n"
+
+
+def is_one(sent: bytes) -> bool:
+    """Whether it ends at its end and nowhere before, and every line ends with CR LF."""
+    (end,) = ENDS.finditer(sent)
+    return end.end() == len(sent) and not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", sent)

@@ -31,6 +31,7 @@ from postroom.ops.logbook import Logbook
 from postroom.ops.supervisor import find_supervisor
 from postroom.ops.throttle import Throttle
 from postroom.ops.tokenkeys import KeyRing
+from postroom.ports.reloading import Reloaded
 from postroom.ports.submitting import Refused, Repeated, SubmitResult, Submitted
 from postroom.service.files import Files
 from postroom.service.joined import Joined, find_keys, join
@@ -98,17 +99,36 @@ class Post:
     tools: Tools
     log: io.StringIO
     loop: asyncio.Task[None]
+    named: int = 0
 
     async def hand_in(self, **fields: Any) -> SubmitResult:
         """What a job is answered."""
         plain = {"mailbox_id": "support", "subject": "Your report", "text": "Here it is.\n"}
         return await self.joined.api.submitter.submit({**plain, **fields}, UID)
 
+    async def reload(self) -> Reloaded:
+        """What the daemon takes up of the settings as they are written now."""
+        told = await self.joined.reloads.reload("test", is_dry_run=False)
+        assert isinstance(told, Reloaded), told
+        return told
+
     async def submit(self, **fields: Any) -> int:
         """The number of a job that is taken, or was before."""
         made = await self.hand_in(**fields)
         assert isinstance(made, Submitted | Repeated), made
         return made.number
+
+    async def fill(self, count: int, **fields: Any) -> list[int]:
+        """So many jobs, each for somebody else."""
+        self.named += count
+        first = self.named - count
+        return [await self.submit(to=[f"r{first + n}@example.com"], **fields) for n in range(count)]
+
+    async def blocked(self, job: int) -> list[str]:
+        """The gates that hold the only delivery of a job back."""
+        found = await self.joined.api.loop.explain((await self.only(job)).number)
+        assert found is not None
+        return [gate.name for gate in found.gates if gate.verdict == "blocked"]
 
     async def problems(self, **fields: Any) -> tuple[Problem, ...]:
         """What is wrong with a job that is refused."""
@@ -232,6 +252,7 @@ async def open_post(
         chronicle=Chronicle(book, Throttle(clock)),
         supervisor=find_supervisor({}),
         sockets=(),
+        read_settings=lambda: load(said.daemon.state_dir.parent / "postroom.toml"),
     )
     files = Files(said.daemon.state_dir, clock)
     opened = open_outbox(
@@ -243,7 +264,10 @@ async def open_post(
                 ring = ring or await find_keys(said, tools, outbox)
                 joined = await join(said, tools, outbox, files, ring, group)
                 loop = group.create_task(joined.dispatcher.run())
-                doubts = group.create_task(joined.doubts.run())
+                keepers = [
+                    group.create_task(joined.doubts.run()),
+                    group.create_task(joined.absent.run()),
+                ]
                 if joined.inward is not None:
                     await joined.inward.start()
                     intake = group.create_task(joined.inward.intake.run())
@@ -251,7 +275,8 @@ async def open_post(
                 try:
                     yield post
                 finally:
-                    doubts.cancel()
+                    for keeper in keepers:
+                        keeper.cancel()
                     if joined.inward is not None:
                         intake.cancel()
                         await joined.inward.close()

@@ -15,6 +15,7 @@ from postroom.ports.host import Clock, Trust
 from postroom.ports.inbox import Conversations
 from postroom.ports.leasing import Bells, Leases
 from postroom.ports.loop import Loop, Messages, Signals
+from postroom.ports.reloading import Reloads
 from postroom.ports.submitting import Submitter
 from postroom.ports.uploads import Uploads
 
@@ -66,6 +67,7 @@ class Parts:
     conversations: Conversations
     uploads: Uploads
     backups: Backups
+    reloads: Reloads
     loop: Loop
     signals: Signals
     messages: Messages

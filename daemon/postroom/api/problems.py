@@ -1,6 +1,7 @@
 """Everything the API can refuse, in one table: RFC 9457 problems with a stable code and what to do about it.
 
-`docs/api.md` is held against the table by a test. A problem never names a path, a statement or an exception of ours.
+`docs/api.md` is held against the table by a test. A problem never names a path, a statement or an exception of ours;
+only whoever has the settings read again is told of their files.
 """
 
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ class Code(StrEnum):
     INVALID_JOB = "invalid_job"
     INVALID_REQUEST = "invalid_request"
     UNKNOWN_FIELD = "unknown_field"
+    SETTINGS_WRONG = "settings_wrong"
     UNKNOWN_MAILBOX = "unknown_mailbox"
     UNKNOWN_THREAD = "unknown_thread"
     UNKNOWN_EVENT = "unknown_event"
@@ -155,6 +157,11 @@ TABLE: Final[Mapping[Code, Entry]] = {
         422,
         "There is no such field",
         "Leave out what `errors` names, or check its spelling; nothing unknown is accepted and ignored.",
+    ),
+    Code.SETTINGS_WRONG: _E(
+        422,
+        "The settings are wrong",
+        "Mend everything that `problems` names; until then the daemon goes on with what it has.",
     ),
     Code.UNKNOWN_MAILBOX: _E(
         422, "There is no such mailbox", "Use the id of a mailbox that `GET /v1/mailboxes` lists."

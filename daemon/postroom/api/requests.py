@@ -93,6 +93,14 @@ class DeliveryQuery(Asked, frozen=True):
     limit: Limit = PAGE
 
 
+class WaitingQuery(Asked, frozen=True):
+    """Of which mailbox, relay and lane; all of them where nothing is said."""
+
+    mailbox_id: Mailbox | None = None
+    relay: Mailbox | None = None
+    priority: Literal["high", "standard", "bulk"] | None = None
+
+
 class DeadQuery(Asked, frozen=True):
     """Since when. Each of the two lists has its own cursor: with one of them only that list goes on."""
 
@@ -173,6 +181,12 @@ class Bulk(Asked, frozen=True):
     filter: BulkFilter
     dry_run: bool = False
     limit: Annotated[int, Meta(ge=1, le=100_000)] = 1000
+
+
+class Reload(Asked, frozen=True):
+    """Read the settings again, or only say what that would change."""
+
+    dry_run: bool = False
 
 
 class BulkResolve(Bulk, frozen=True, kw_only=True):

@@ -22,6 +22,15 @@ class Fault(Answered, frozen=True):
     detail: str
 
 
+class SettingFault(Answered, frozen=True):
+    """What is wrong, or doubtful, in a settings file; `key` is dotted, '' = the file as a whole."""
+
+    file: str
+    key: str
+    wrong: str
+    fix: str
+
+
 class Problem(Answered, frozen=True):
     """RFC 9457. `code` is stable, `fix` says what to do, `retryable` whether the same request may do better later."""
 
@@ -39,6 +48,7 @@ class Problem(Answered, frozen=True):
     oldest_seq: int | UnsetType = UNSET
     job_id: JobId | UnsetType = UNSET
     state: DeliveryState | UnsetType = UNSET
+    problems: list[SettingFault] | UnsetType = UNSET
 
 
 class DeliveryBrief(Answered, frozen=True):

@@ -5,8 +5,10 @@ from typing import Literal
 
 from postroom.api.answered import Answered
 from postroom.api.requests import Moment
+from postroom.api.shapes import SettingFault
 from postroom.api.shapes_alerts import StandingAlert
 from postroom.core.delivery import DeliveryState
+from postroom.ports.reloading import ChangeKind
 
 
 class Breaker(Answered, frozen=True):
@@ -159,6 +161,25 @@ class Stats(Answered, frozen=True):
     store: StoreStats
     alerts: list[StandingAlert]
     mailboxes: dict[str, MailboxStats]
+
+
+class SettingChange(Answered, frozen=True):
+    """A setting, mailbox or relay that is another one; of a secret `before` and `after` say nothing."""
+
+    path: str
+    kind: ChangeKind
+    before: str | None
+    after: str | None
+
+
+class Reloaded(Answered, frozen=True):
+    """What is in force now (with `dry_run`: what would be), and what waits for a restart."""
+
+    changed: list[SettingChange]
+    needs_restart: list[SettingChange]
+    warnings: list[SettingFault]
+    mailboxes: int
+    dry_run: bool
 
 
 class Health(Answered, frozen=True):

@@ -6,12 +6,14 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.jobs import deliveries_table
+from postroom.cli.jobs import deliveries_table, history_table
 from postroom.cli.kinds import refuse_other
 from postroom.cli.meanings import tell_reasons, waiting_at
+from postroom.cli.outlook import tell_waiting
 from postroom.cli.paper import Column, Json, column, data, dig, emit, paint, plain, table, talk
 from postroom.cli.wording import short
 from postroom.client import UNSETTLED
+from postroom.core.mailbox import Lane
 
 
 _GATES: Final = (
@@ -24,13 +26,32 @@ _GATES: Final = (
 
 
 @click.command()
-@click.argument("name", metavar="JOB|DELIVERY")
+@click.argument("name", metavar="[JOB|DELIVERY]", required=False)
+@click.option("--mailbox", "mailbox_id", metavar="ID", help="All that waits in this mailbox.")
+@click.option("--relay", metavar="NAME", help="All that waits for this relay.")
+@click.option(
+    "--lane",
+    "priority",
+    type=click.Choice([lane.word for lane in Lane]),
+    help="All that waits in this lane.",
+)
 @at_desk()
-def explain(desk: Desk, name: str) -> int:
+def explain(desk: Desk, /, name: str | None, **asked: str | None) -> int:
     """Say why mail waits: every gate, with its numbers.
 
-    Of a job, the gates are shown once for all deliveries that wait at the same one.
+    Of a delivery, also what became of it so far. Of a job, the gates are shown once for all deliveries that wait at the same one. Without a name: what waits on what,
+    in every lane.
     """
+    if name is None:
+        tell_waiting(desk, **asked)
+        return Exit.OK
+    if any(asked.values()):
+        problem = "Give a job or a delivery, or --mailbox, --relay and --lane, not both."
+        raise click.UsageError(problem)
+    return _explain(desk, name)
+
+
+def _explain(desk: Desk, name: str) -> int:
     refuse_other(name, "job_", "dlv_")
     is_delivery = name.startswith("dlv_")
     deliveries = [] if is_delivery else desk.client.job(name)["deliveries"]
@@ -46,6 +67,8 @@ def explain(desk: Desk, name: str) -> int:
         if blocked not in told:
             told.add(blocked)
             _tell_gates(desk, one, blocked)
+    if is_delivery:
+        _tell_history(desk, name)
     if not found:
         talk("Nothing of this job waits.")
         deliveries_table(deliveries)
@@ -89,3 +112,10 @@ def _tell_gates(desk: Desk, explanation: Json, blocked: str) -> None:
     # a breaker's value is its state and its reason: "open: relay.unreachable"
     values = [plain(one.get("value")) for one in gates if one.get("name") == blocked]
     tell_reasons({"reason_code": value.partition(": ")[2]} for value in values)
+
+
+def _tell_history(desk: Desk, delivery_id: str) -> None:
+    history = desk.client.delivery(delivery_id).get("history", [])
+    if history:
+        data("")
+        history_table(history)

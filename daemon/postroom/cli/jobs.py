@@ -12,7 +12,7 @@ from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.kinds import refuse_other
 from postroom.cli.letters import show_event, what, who
-from postroom.cli.meanings import meaning_of, tell_reasons
+from postroom.cli.meanings import meaning_of, tell_reasons, waiting_at
 from postroom.cli.paper import (
     Column,
     Json,
@@ -98,6 +98,11 @@ def deliveries_table(deliveries: Sequence[Json]) -> None:
     tell_reasons(deliveries)
 
 
+def history_table(history: Sequence[Json]) -> None:
+    """Print what became of a delivery, one step a line, and why."""
+    table(history, _HISTORY)
+
+
 def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) -> list[Json]:
     """Up to `limit` rows of a list; says so when there are more."""
     rows = desk.client.every(page, **filters)
@@ -159,7 +164,7 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
     elif is_delivery:
         facts({**_with_meaning(found), **_outlook(desk, found)})
         data("")
-        table(found.get("history", []), _HISTORY)
+        history_table(found.get("history", []))
     else:
         request = found.get("request")
         shown = {n: value for n, value in found.items() if n not in ("deliveries", "request")}
@@ -255,12 +260,17 @@ def _show_raw(desk: Desk, name: str) -> int:
 
 
 def _outlook(desk: Desk, delivery: Json) -> Json:
-    """What becomes by itself of a delivery in doubt, and when."""
-    if delivery.get("state") != "uncertain":
+    """What becomes by itself of a delivery in doubt, or what one waits for; and when."""
+    if delivery.get("state") not in {*UNSETTLED, "uncertain"}:
         return {}
-    gates = desk.client.explain(str(delivery["id"]))["gates"]
-    gate: Json = next((one for one in gates if one.get("name") == "doubt"), {})
-    return {"on_uncertain": gate.get("threshold"), "that is at": gate.get("until_at")}
+    found = desk.client.explain(str(delivery["id"]))
+    gate: Json = next((one for one in found["gates"] if one["name"] == found["blocked_by"]), {})
+    if delivery.get("state") == "uncertain":
+        return {"on_uncertain": gate.get("threshold"), "that is at": gate.get("until_at")}
+    waiting = waiting_at(plain(found["blocked_by"]))
+    because = "" if waiting is None else f": {waiting.because}"
+    waits_for = f"{plain(found['blocked_by'])}{because}" if gate else None
+    return {"waits for": waits_for, "not before": short(found["earliest_at"])}
 
 
 def _with_meaning(delivery: Json) -> Json:

@@ -194,6 +194,10 @@ class Client(Conversing, Running):
         """Every mailbox with its relay, pause and breaker."""
         return self._get("/v1/mailboxes")
 
+    def waiting(self, **filters: Filter) -> Json:
+        """What waits on what: every lane with its queues, holds and retries; of a `mailbox_id`, `relay`, `priority`."""
+        return self._get("/v1/waiting", filters)
+
     def pause(self, mailbox_id: str, reason: str | None = None) -> Json:
         """Stop a mailbox; its mail waits until `resume`."""
         body = given({"reason": reason})

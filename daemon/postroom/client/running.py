@@ -1,4 +1,4 @@
-"""What concerns the daemon as a whole: a backup of it, its clock, what it holds back."""
+"""What concerns the daemon as a whole: a backup of it, its settings, its clock, what it holds back."""
 
 import http.client
 from collections.abc import Iterator
@@ -45,6 +45,13 @@ class Running(Calling):
             except (OSError, http.client.HTTPException) as fault:
                 raise _broken_off(self.socket, fault) from fault
             yield BackupStream(response, self.socket)
+
+    def reload(self, *, dry_run: bool = False) -> Json:
+        """Have the settings read again: what changed, and what needs a restart. For root and the daemon's own user.
+
+        Raises: Invalid with the code `settings_wrong`; `problem["problems"]` says what, and nothing changed.
+        """
+        return self._post("/v1/reload", {"dry_run": dry_run})
 
     def holds(self) -> Json:
         """How many deliveries are held, by mailbox and reason."""

@@ -88,7 +88,7 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Settings:
     return Settings(
         daemon=daemon,
         api=api,
-        retention=retention,
+        retention=replace(retention, answers=tokens.expiry),
         relays=MappingProxyType(senders.relays),
         mailboxes=MappingProxyType(senders.mailboxes),
         listener=listener,

@@ -43,7 +43,7 @@ class DigestSettings:
 class MetricsSettings:
     """`[metrics]`: the address on loopback where the metrics can be read, and by whom."""
 
-    at: ListenAt
+    listen: ListenAt
     token: str = field(repr=False)
 
 

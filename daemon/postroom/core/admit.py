@@ -44,6 +44,12 @@ def admit(row: Row, world: World, now: Moment) -> Go | Wait:
     return GO
 
 
+def find_block(row: Row, world: World, now: Moment) -> Finding | None:
+    """What holds the delivery back, as people see it; None = it may go."""
+    answer = admit(row, world, now)
+    return None if isinstance(answer, Go) else _finding(answer.gate, answer.blocked)
+
+
 def explain(row: Row, world: World, now: Moment) -> tuple[Finding, ...]:
     """What every gate says, in order."""
     return tuple(_finding(gate, gate.check(row, world, now)) for gate in GATES)

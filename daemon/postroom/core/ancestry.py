@@ -56,8 +56,7 @@ def _clean(ids: Iterable[str]) -> list[str]:
 
 def _cut(ids: list[str]) -> tuple[str, ...]:
     kept = ids if len(ids) <= KEPT_LAST else [ids[0], *ids[-KEPT_LAST:]]
-    if len(ids) == KEPT_LAST + 1:
-        kept = ids
-    while len(kept) > 2 and sum(len(one) + 1 for one in kept) > _MOST_OCTETS:  # noqa: PLR2004
+    # WORD_MOST leaves room for four of them, so that the first and the last always stay.
+    while sum(len(one) + 1 for one in kept) > _MOST_OCTETS:
         del kept[1]
     return tuple(kept)

@@ -137,6 +137,20 @@ def unclear(breaker: Breaker, now: Instant) -> Breaker:
     return replace(breaker, probe_at=later(now, timedelta(seconds=breaker.probe_s)))
 
 
+def renewed(breaker: Breaker, now: Instant) -> Breaker:
+    """After what it guards has become another: open, it is probed at once and anew; closed, old faults are forgotten."""
+    if breaker.is_closed:
+        return CLOSED
+    first = _probing(breaker).first
+    return replace(
+        breaker,
+        state=BreakerState.OPEN,
+        probe_at=now,
+        probe_s=first.total_seconds(),
+        good_in_row=0,
+    )
+
+
 def mended(breaker: Breaker, now: Instant) -> Breaker:
     """The same, but what waits for longer than it can have been set to is clock damage and waits for that long."""
     if breaker.probe_at is None:

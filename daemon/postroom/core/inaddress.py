@@ -68,6 +68,10 @@ class AddressBook:
         self._keys = tuple(keys)
         self._lost = lost_key_ids
 
+    def become(self, other: "AddressBook") -> None:
+        """Know from now on what the other one knows, and nothing else."""
+        vars(self).update(vars(other))
+
     def find(self, address: str, now: Instant) -> Ours | Unknown | KeyLost:
         """Whose address this is; the domain is in A-labels or ASCII."""
         local, _, domain = address.lower().rpartition("@")

@@ -135,6 +135,11 @@ class Relay:
     max_per_connection: int = 100
     idle_close: timedelta = timedelta(seconds=30)
 
+    @property
+    def access(self) -> tuple[str | int | None, ...]:
+        """How it is reached and how it knows us: what a connection was made with."""
+        return self.host, self.port, self.tls, self.tls_ca, self.username, self.password
+
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:

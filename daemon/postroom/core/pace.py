@@ -51,6 +51,10 @@ class Gcra:
         """Count a start."""
         self.tat = max(self.tat, mono) + self.interval
 
+    def backlog(self, mono: int) -> int:
+        """What is still to be worked off, in microseconds: an `interval` for each start."""
+        return max(0, self.tat - mono)
+
     def restore(self, at: Instant, now: Moment) -> None:
         """Go on from a stored instant; beyond its own maximum it is clock damage and read as that maximum."""
         self.tat = now.mono + min(at - now.at, self.burst * self.interval)
@@ -59,6 +63,28 @@ class Gcra:
 def gcra(per_second: float | None, burst: int = 1) -> Gcra | None:
     """A meter of this rate; None when there is no bound."""
     return None if per_second is None else Gcra(ceil(SECOND / per_second), max(1, burst))
+
+
+def changed_gcra(
+    before: Gcra | None, per_second: float | None, burst: int, mono: int
+) -> Gcra | None:
+    """The same meter with another rate: what was left of its burst is left of the new one, and never more.
+
+    Where nothing was counted nothing is left: whatever went just before may have been a whole burst.
+    """
+    after = gcra(per_second, burst)
+    if after is None:
+        return None
+    full = after.burst * after.interval
+    if before is None:
+        after.tat = mono + full
+    elif (before.interval, before.burst) == (after.interval, after.burst):
+        return before
+    else:
+        backlog = ceil(before.backlog(mono) * Fraction(after.interval, before.interval))
+        wider = (after.burst - before.burst) * after.interval
+        after.tat = mono + min(max(0, backlog + wider), full)
+    return after
 
 
 @dataclass(slots=True)
@@ -190,6 +216,24 @@ class Meter:
         """Uncount the start of that moment: it never reached MAIL."""
         for window in self._windows():
             window.give_back(lane, mono)
+
+    def change(self, pace: Pace, mono: int) -> "Meter":
+        """Go on with other bounds; what was counted stays counted.
+
+        The windows that nothing was counted in so far, for whoever knows more from the store.
+        """
+        new = meter(pace)
+        fresh = Meter(None, None, None)
+        self.second = changed_gcra(self.second, pace.per_second, pace.burst, mono)
+        if self.minute is not None and new.minute is not None:
+            self.minute.limit = new.minute.limit
+        else:
+            self.minute = fresh.minute = new.minute
+        if self.day is not None and new.day is not None:
+            self.day.limit = new.day.limit
+        else:
+            self.day = fresh.day = new.day
+        return fresh
 
     def restore(self, lane: Lane, minute: int, count: int, now: Moment) -> None:
         """Count starts of a stored minute (since 1970), in order, as if all were made in its last microsecond."""

@@ -119,6 +119,16 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Retries:
+    """So many deliveries of a mailbox wait for their next try after this reason; the first of them is due at `next_at`."""
+
+    mailbox_id: str
+    reason_code: ReasonCode | None
+    deliveries: int
+    next_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class HoldRecord:
     """What a loop holds: by which event it was found, and how. `name` is the address or domain, None for the thread."""
 

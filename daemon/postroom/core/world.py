@@ -63,7 +63,7 @@ class Host:
 class RelayState:
     """One relay. `heavy` = with attachments; `probing`: a probe is under way while its breaker is not closed.
 
-    `total` is all that goes through it, `streams` what goes to each domain, those with the latest starts last.
+    `era` rises when it is reached in another way: what began before says nothing of it any more. `total` is all that goes through it, `streams` what goes to each domain, those with the latest starts last.
     """
 
     relay: Relay
@@ -73,6 +73,7 @@ class RelayState:
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
     probing: bool = False
+    era: int = 0
     total: Stream = field(default_factory=Stream)
     streams: dict[str, Stream] = field(default_factory=dict)
 
@@ -104,7 +105,10 @@ class DomainState:
 
 @dataclass(slots=True)
 class MailboxState:
-    """One mailbox. `paused_by` a person; `avoid` is the domain of the last probe that was refused."""
+    """One mailbox. `paused_by` a person; `avoid` is the domain of the last probe that was refused.
+
+    `era` rises when it sends from another address or through another relay.
+    """
 
     mailbox: Mailbox
     meter: Meter
@@ -116,6 +120,7 @@ class MailboxState:
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
     probing: bool = False
+    era: int = 0
     avoid: str | None = None
     domains: dict[str, DomainState] = field(default_factory=dict)
 
@@ -133,6 +138,8 @@ class Reservation:
     is_suspect: bool
     is_relay_probe: bool
     is_mailbox_probe: bool
+    relay_era: int
+    mailbox_era: int
     is_slow: bool = False
 
 
@@ -158,6 +165,8 @@ class World:
             is_suspect=row.is_suspect,
             is_relay_probe=not relay.breaker.is_closed,
             is_mailbox_probe=not mailbox.breaker.is_closed,
+            relay_era=relay.era,
+            mailbox_era=mailbox.era,
         )
         relay.probing |= held.is_relay_probe
         mailbox.probing |= held.is_mailbox_probe
@@ -189,13 +198,21 @@ class World:
         self._count_flight(held, -1)
         self.relay.total.end()
         held.stream.end()
-        if held.is_relay_probe:
+        if held.is_relay_probe and self.is_about_relay(held):
             self.relay.probing = False
-        if held.is_mailbox_probe:
+        if held.is_mailbox_probe and self.is_about_mailbox(held):
             self.mailbox.probing = False
         if not reached_mail:
             self.mailbox.meter.give_back(held.lane, held.mono)
             self.relay.meter.give_back(held.lane, held.mono)
+
+    def is_about_relay(self, held: Reservation) -> bool:
+        """Whether what it comes to speaks of the relay as it is reached now."""
+        return held.relay_era == self.relay.era
+
+    def is_about_mailbox(self, held: Reservation) -> bool:
+        """Whether what it comes to speaks of the mailbox as it sends now."""
+        return held.mailbox_era == self.mailbox.era
 
     def pause_domain(self, domain: str, until_at: Instant, reason: ReasonCode) -> None:
         """Leave a recipient domain alone until then."""

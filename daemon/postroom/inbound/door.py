@@ -87,6 +87,10 @@ class Door:
         self._inside[guest.key] = self._inside.get(guest.key, 0) + 1
         return guest
 
+    def trust(self, networks: tuple[Network, ...]) -> None:
+        """Trust these from now on; who is in stays as it came."""
+        self._trusted = networks
+
     def leave(self, guest: Guest) -> None:
         """It is gone; to be called once."""
         self._all -= 1

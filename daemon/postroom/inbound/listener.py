@@ -8,6 +8,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Sequence
+from dataclasses import replace
 from errno import EADDRINUSE
 from typing import cast
 
@@ -27,7 +28,7 @@ class Listener:
         self.parts = parts
         self.receiver = Receiver(parts, group)
         self._door = Door(parts.limits, parts.settings.trusted_relays, parts.clock)
-        self._context = _context(parts.settings)
+        self._context = make_context(parts.settings)
         self._servers: list[asyncio.Server] = []
         self._sessions: set[Session] = set()
         self._is_empty = asyncio.Event()
@@ -75,6 +76,13 @@ class Listener:
                 raise ConfigError(_problem(wrong, fix)) from error
             self._servers.append(server)
         self.parts.chronicle.listener_ready(self.addresses, has_tls=self._context is not None)
+
+    def switch(self, settings: Listening, context: ssl.SSLContext | None) -> None:
+        """Go by other settings from the next connection on; it goes on listening where it does."""
+        self.parts = replace(self.parts, settings=settings)
+        self.receiver.switch(self.parts)
+        self._door.trust(settings.trusted_relays)
+        self._context = context
 
     async def drain(self, seconds: float) -> None:
         """Take no new connections, end the idle ones, and wait so long for the others."""
@@ -142,7 +150,7 @@ class _Doorstep(asyncio.Protocol):
         self._listener.welcome(cast(asyncio.Transport, transport))
 
 
-def _context(settings: Listening) -> ssl.SSLContext | None:
+def make_context(settings: Listening) -> ssl.SSLContext | None:
     """For STARTTLS. Raises: ConfigError when the files are not there any more."""
     if settings.tls_certificate is None:
         return None

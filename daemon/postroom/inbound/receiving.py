@@ -71,6 +71,10 @@ class Receiver:
         self._group = group
         self._storing = asyncio.Semaphore(parts.limits.storing)
 
+    def switch(self, parts: Parts) -> None:
+        """Go by these from the next message on."""
+        self._parts = parts
+
     async def receive(self, reader: asyncio.StreamReader, envelope: Envelope) -> Answer:
         """What to answer to the content that comes now. Raises: HungUp. Cancelling it stops nothing."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

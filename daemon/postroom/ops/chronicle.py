@@ -7,35 +7,28 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from traceback import extract_tb
 from typing import Final
 
 from postroom.core.alert import Raised
-from postroom.core.ids import Kind, encode_id
 from postroom.ops.alertlog import fields_of
-from postroom.ops.logbook import Logbook
-from postroom.ops.logline import Value, without_addresses
-from postroom.ops.logwords import LogEvent
-from postroom.ops.throttle import Throttle
-from postroom.ports.arriving import Arrival, Published
-from postroom.ports.changes import EventsDied, LeaseExpired, ThreadFreed, ThreadHeld
+from postroom.ops.inwardchronicle import InwardChronicle
+from postroom.ops.logline import without_addresses
+from postroom.ops.logwords import LogEvent, LogFormat, LogLevel
+from postroom.ops.saying import error_fields
 from postroom.ports.errors import AlreadyRunning, ConfigError, RelayFault, StateRefused
 from postroom.ports.looping import Recovered
 
 
-_NO_RELOAD: Final = "Settings are read at start: restart for new ones. SIGTERM stops."
+_SIGNALS: Final = "SIGHUP reads the settings again, SIGTERM stops."
+_MOST_NAMED: Final = 40  # settings in a line
 _CLOCK: Final = (
     "The wall clock has moved by more than an hour, or stands more than a week from what the store knows:"
     " retention waits. Set the clock; what it says is believed a day from now."
 )
 
 
-class Chronicle:
-    """Says what happened to the daemon."""
-
-    def __init__(self, book: Logbook, throttle: Throttle) -> None:
-        self._book = book
-        self._throttle = throttle
+class Chronicle(InwardChronicle):
+    """Says what happened to the daemon; of the way in, what `ops.inwardchronicle` has."""
 
     def starting(self, version: str, pid: int, state_dir: Path, mailboxes: int) -> None:
         """The settings are read; recovery comes next."""
@@ -46,6 +39,26 @@ class Chronicle:
             state_dir=str(state_dir),
             mailboxes=mailboxes,
         )
+
+    def log_as(self, level: LogLevel, form: LogFormat) -> None:
+        """Write this much from now on, in this form; decisions stand in the same book."""
+        self._book.switch(level, form)
+
+    def config_reloaded(
+        self, by: str, changed: Sequence[str], needs_restart: Sequence[str], took: timedelta
+    ) -> None:
+        """Other settings are in force: which, and which will be after a restart."""
+        self._say(
+            LogEvent.CONFIG_RELOADED,
+            by=by,
+            changed=_listed(changed),
+            needs_restart=_listed(needs_restart),
+            took_s=took.total_seconds(),
+        )
+
+    def config_refused(self, by: str, problems: Sequence[str]) -> None:
+        """The settings were read again and are wrong, or could not be taken up: the old ones stay in force."""
+        self._say(LogEvent.CONFIG_REFUSED, by=by, detail=without_addresses(_listed(problems)))
 
     def recovered(self, found: Recovered) -> None:
         """What the last run left under way."""
@@ -79,11 +92,11 @@ class Chronicle:
 
     def signal_ignored(self, name: str) -> None:
         """A signal came that means nothing here: it must not end what it did not ask to stop."""
-        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_NO_RELOAD)
+        self._say_seldom(LogEvent.SIGNAL_IGNORED, name, signal=name, detail=_SIGNALS)
 
     def failed(self, error: BaseException) -> None:
         """The daemon can not go on. Where we refused to start, the words say it all and no trace is told."""
-        told = _told(error)
+        told = error_fields(error)
         if isinstance(error, (AlreadyRunning, ConfigError, StateRefused)):
             told["trace"] = ""
         self._say(LogEvent.DAEMON_FAILED, **told)
@@ -155,9 +168,16 @@ class Chronicle:
         detail = without_addresses(detail)
         self._say_seldom(LogEvent.OWNER_UNTOLD, key, key=key, detail=detail)
 
-    def retention_removed(self, jobs: int, events: int, mails: int, files: int) -> None:
+    def retention_removed(
+        self, jobs: int, events: int, mails: int, threads: int, files: int
+    ) -> None:
         """What had outlived its time is gone; `mails` are those that were received."""
-        self._say(LogEvent.RETENTION_REMOVED, jobs=jobs, events=events, mails=mails, files=files)
+        counts = {"jobs": jobs, "events": events, "mails": mails, "threads": threads}
+        self._say(LogEvent.RETENTION_REMOVED, **counts, files=files)
+
+    def spool_missing(self, files: int, sha256: str) -> None:
+        """So many files that jobs or mails name are not in the spool; `sha256` is the name of one of them."""
+        self._say_seldom(LogEvent.SPOOL_MISSING, sha256, files=files, sha256=sha256)
 
     def peer_refused(self, uid: int | None, reason: str) -> None:
         """Somebody may not use the socket; `uid` None = the kernel could not say who."""
@@ -165,128 +185,19 @@ class Chronicle:
 
     def request_failed(self, call: str, error: Exception) -> None:
         """A call of the API met what nobody expected."""
-        self._say(LogEvent.REQUEST_FAILED, call=call, **_told(error))
-
-    def listener_ready(self, addresses: Sequence[str], *, has_tls: bool) -> None:
-        """Mail can come in."""
-        self._say(LogEvent.LISTENER_READY, addresses=" ".join(addresses), has_tls=has_tls)
-
-    def mail_received(
-        self, number: int, arrival: Arrival, size_bytes: int, took: timedelta
-    ) -> None:
-        """A message is stored. `number` leads to its event."""
-        mailbox_ids = dict.fromkeys(one.mailbox_id for one in arrival.recipients)
-        self._say(
-            LogEvent.MAIL_RECEIVED,
-            number=number,
-            mailbox_ids=" ".join(mailbox_ids),
-            recipients=len(arrival.recipients),
-            tokens=sum(one.token is not None for one in arrival.recipients),
-            sender_domain=arrival.sender.rpartition("@")[2] or None,
-            client_ip=arrival.client_ip,
-            helo=arrival.helo,
-            is_tls=arrival.is_tls,
-            size_bytes=size_bytes,
-            defects=" ".join(arrival.defects),
-            took_s=took.total_seconds(),
-        )
-
-    def mail_published(self, number: int, mailbox_id: str, published: Published) -> None:
-        """A message is an event."""
-        self._say(
-            LogEvent.MAIL_PUBLISHED,
-            number=number,
-            mailbox_id=mailbox_id,
-            event_id=encode_id(Kind.EVENT, published.seq),
-            thread_id=encode_id(Kind.THREAD, published.thread_number),
-            type=published.type,
-            matched_by=published.matched_by,
-            refused_by=published.refused_by,
-        )
-
-    def mail_doubled(self, number: int, mailbox_id: str, seq: int) -> None:
-        """A message came again: it is an event already."""
-        event_id = encode_id(Kind.EVENT, seq)
-        self._say(LogEvent.MAIL_DOUBLED, number=number, mailbox_id=mailbox_id, event_id=event_id)
-
-    def mail_set_aside(self, number: int, error: Exception) -> None:
-        """A message can not be published: it stays stored, and is tried again after a restart."""
-        self._say(LogEvent.MAIL_SET_ASIDE, number=number, **_told(error))
-
-    def client_refused(self, client_ip: str, reason: str) -> None:
-        """A client of the listener was sent away, or its mail was refused."""
-        self._say_seldom(LogEvent.CLIENT_REFUSED, reason, client_ip=client_ip, reason=reason)
-
-    def lease_expired(self, expired: LeaseExpired) -> None:
-        """A consumer did not answer in time; what its lease showed waits again."""
-        self._say_seldom(
-            LogEvent.LEASE_EXPIRED,
-            expired.consumer,
-            consumer=expired.consumer,
-            mailbox_id=expired.mailbox_id,
-            thread_id=encode_id(Kind.THREAD, expired.thread_number),
-            lease_id=encode_id(Kind.LEASE, expired.lease),
-        )
-
-    def events_died(self, died: EventsDied) -> None:
-        """A consumer failed so often at these events that it is shown them no more."""
-        self._say(
-            LogEvent.EVENTS_DIED,
-            consumer=died.consumer,
-            mailbox_id=died.mailbox_id,
-            thread_id=encode_id(Kind.THREAD, died.thread_number),
-            event_ids=" ".join(encode_id(Kind.EVENT, seq) for seq in died.seqs),
-        )
-
-    def thread_held(self, held: ThreadHeld) -> None:
-        """Machines answer each other: what goes there is held."""
-        self._say(
-            LogEvent.THREAD_HELD,
-            mailbox_id=held.mailbox_id,
-            thread_id=encode_id(Kind.THREAD, held.thread_number),
-            event_id=encode_id(Kind.EVENT, held.event),
-            reason=held.evidence,
-            peer_domain=held.peer_domain or None,
-            holds=" ".join(held.scopes),
-            deliveries=held.deliveries,
-        )
-
-    def thread_freed(self, freed: ThreadFreed) -> None:
-        """A person wrote there, or set it free."""
-        self._say(
-            LogEvent.THREAD_FREED,
-            mailbox_id=freed.mailbox_id,
-            thread_id=encode_id(Kind.THREAD, freed.thread_number),
-            event_id=encode_id(Kind.EVENT, freed.event),
-            reason=freed.evidence,
-            by=freed.by,
-            deliveries=freed.deliveries,
-        )
+        self._say(LogEvent.REQUEST_FAILED, call=call, **error_fields(error))
 
     def library_warned(self, record: logging.LogRecord) -> None:
         """A library logged a warning or worse."""
         error = record.exc_info[1] if record.exc_info else None
-        told = _told(error) if error else {"error": None, "trace": None}
+        told = error_fields(error) if error else {"error": None, "trace": None}
         self._say_seldom(
             LogEvent.LIBRARY_WARNED,
             (record.name, record.levelno, record.lineno),
             **(told | {"logger": record.name, "detail": without_addresses(record.getMessage())}),
         )
 
-    def _say(self, event: LogEvent, **values: Value) -> None:
-        self._book.write(event, values)
 
-    def _say_seldom(self, event: LogEvent, kind: object, **values: Value) -> None:
-        unlogged = self._throttle.pass_one((event, kind))
-        if unlogged is not None:
-            self._book.write(event, values | {"unlogged": unlogged})
-
-
-def _told(error: BaseException) -> dict[str, Value]:
-    frames = reversed(extract_tb(error.__traceback__))
-    way = (f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
-    return {
-        "error": type(error).__name__,
-        "detail": without_addresses(str(error)),
-        "trace": " < ".join(way),
-    }
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return " ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

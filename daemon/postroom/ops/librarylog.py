@@ -1,4 +1,4 @@
-"""What libraries log goes into the daemon's own log, and nowhere else."""
+"""What libraries log, led to the chronicle and nowhere else."""
 
 import logging
 from typing import Final

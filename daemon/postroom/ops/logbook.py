@@ -13,8 +13,9 @@ import structlog
 from structlog.typing import FilteringBoundLogger, WrappedLogger
 
 from postroom.core.instant import format_instant
+from postroom.ops.logfields import FIELDS
 from postroom.ops.logline import Value, console_line, journal_prefix, json_line
-from postroom.ops.logwords import FIELDS, LogEvent, LogFormat, LogLevel, level_of
+from postroom.ops.logwords import LogEvent, LogFormat, LogLevel, level_of
 from postroom.ports.host import Clock
 
 
@@ -32,11 +33,16 @@ class Logbook:
         form: LogFormat,
         environ: Mapping[str, str],
     ) -> None:
+        self._stream = stream
         self._clock = clock
-        self._form = form
         self._is_journal = _leads_to_journal(stream, environ)
+        self.switch(level, form)
+
+    def switch(self, level: LogLevel, form: LogFormat) -> None:
+        """Write this much, in this form."""
+        self._form = form
         lines = structlog.wrap_logger(
-            _Lines(stream),
+            _Lines(self._stream),
             processors=[self._render],
             wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[level.upper()]),
         )

@@ -51,6 +51,8 @@ class LogEvent(StrEnum):
     DAEMON_READY = "daemon.ready"
     DAEMON_DRAINING = "daemon.draining"
     DAEMON_STOPPED = "daemon.stopped"
+    CONFIG_RELOADED = "config.reloaded"
+    CONFIG_REFUSED = "config.refused"
     SIGNAL_IGNORED = "signal.ignored"
     DAEMON_FAILED = "daemon.failed"
     WATCHDOG_WITHHELD = "watchdog.withheld"
@@ -90,6 +92,7 @@ class LogEvent(StrEnum):
     BACKUP_TAKEN = "backup.taken"
     BACKUP_BROKEN = "backup.broken"
     RETENTION_REMOVED = "retention.removed"
+    SPOOL_MISSING = "spool.missing"
     PEER_REFUSED = "peer.refused"
     REQUEST_FAILED = "request.failed"
     LIBRARY_WARNED = "library.warned"
@@ -108,155 +111,9 @@ class LogEvent(StrEnum):
     OWNER_UNTOLD = "owner.untold"
 
 
-_ABOUT: Final = (
-    "job_id",
-    "delivery_id",
-    "trace_id",
-    "mailbox_id",
-    "recipient_domain",
-    "recipient_hash",
-    "priority",
-    "attempt",
-)
-_DELIVERY: Final = (
-    *_ABOUT,
-    "decision",
-    "reason_code",
-    "why",
-    "stage",
-    "reply_code",
-    "enhanced_status",
-    "reply_text",
-    "next_attempt_at",
-)
-_DOUBT: Final = ("job_id", "delivery_id", "mailbox_id", "state", "by", "reason_code", "why")
-_JOB: Final = ("job_id", "trace_id", "mailbox_id", "uid")
-_BREAKER: Final = ("scope", "id", "reason_code", "faults_in_row", "probe_at")
-_SLOWED: Final = (
-    *("relay_id", "domain", "reason_code", "per_minute", "at_once"),
-    *("was_per_minute", "was_at_once", "unlogged"),
-)
-_FREED: Final = ("relay_id", "domain", "reason_code", "since_at")
-_ALERT: Final = (
-    *("kind", "scope", "name", "mailbox_id", "figure", "threshold"),
-    *("cause", "since_at", "event_id"),
-)
-_FAULT: Final = ("error", "detail", "trace")
-
-FIELDS: Final[dict[LogEvent, tuple[str, ...]]] = {
-    LogEvent.DAEMON_STARTED: ("version", "pid", "state_dir", "mailboxes"),
-    LogEvent.DAEMON_RECOVERED: (
-        "to_pending",
-        "to_uncertain",
-        "poison",
-        "is_reboot",
-        "was_clean_stop",
-    ),
-    LogEvent.DAEMON_READY: ("took_s",),
-    LogEvent.DAEMON_DRAINING: ("reason", "under_way", "drain_s"),
-    LogEvent.DAEMON_STOPPED: ("left_under_way", "took_s"),
-    LogEvent.SIGNAL_IGNORED: ("signal", "detail", "unlogged"),
-    LogEvent.DAEMON_FAILED: _FAULT,
-    LogEvent.WATCHDOG_WITHHELD: ("reason", "loop_lag_s", "unlogged"),
-    LogEvent.JOB_ACCEPTED: (*_JOB, "priority", "queued", "already", "suppressed"),
-    LogEvent.JOB_REPLAYED: (*_JOB, "is_expired"),
-    LogEvent.DELIVERY_STARTED: (*_ABOUT, "decision"),
-    LogEvent.DELIVERY_SENT: (*_DELIVERY, "relay_message_id"),
-    LogEvent.DELIVERY_DEFERRED: _DELIVERY,
-    LogEvent.DELIVERY_POSTPONED: (*_DELIVERY, "unlogged"),
-    LogEvent.DELIVERY_FAILED: _DELIVERY,
-    LogEvent.DELIVERY_UNCERTAIN: _DELIVERY,
-    LogEvent.DELIVERY_HELD: _DELIVERY,
-    LogEvent.DELIVERY_CANCELLED: _DELIVERY,
-    LogEvent.DELIVERY_SKIPPED: _DELIVERY,
-    LogEvent.DELIVERY_QUARANTINED: ("job_id", "delivery_id", "mailbox_id"),
-    LogEvent.DOUBT_SETTLED: _DOUBT,
-    LogEvent.DOUBT_LEFT: _DOUBT,
-    LogEvent.DELIVERIES_EXPIRED: ("reason_code", "count"),
-    LogEvent.RECIPIENT_SUPPRESSED: (
-        "job_id",
-        "delivery_id",
-        "mailbox_id",
-        "recipient_domain",
-        "recipient_hash",
-        "reason",
-        "by",
-    ),
-    LogEvent.QUEUE_WAITED: ("mailbox_id", "gate", "until_at", "unlogged"),
-    LogEvent.INBOUND_WAITED: ("delivery_id", "mailbox_id", "since_at", "unlogged"),
-    LogEvent.BREAKER_OPENED: _BREAKER,
-    LogEvent.BREAKER_STORMED: _BREAKER,
-    LogEvent.BREAKER_CLOSED: ("scope", "id", "reason_code"),
-    LogEvent.DOMAIN_PAUSED: ("mailbox_id", "domain", "reason_code", "until_at"),
-    LogEvent.DOMAIN_SLOWED: _SLOWED,
-    LogEvent.DOMAIN_FREED: _FREED,
-    LogEvent.RELAY_SLOWED: _SLOWED,
-    LogEvent.RELAY_FREED: _FREED,
-    LogEvent.RELAY_FAULTED: (
-        "relay_id",
-        "stage",
-        "reply_code",
-        "enhanced_status",
-        "detail",
-        "unlogged",
-    ),
-    LogEvent.MAILBOX_PAUSED: ("mailbox_id", "reason", "by"),
-    LogEvent.MAILBOX_RESUMED: ("mailbox_id", "by"),
-    LogEvent.STORE_REFUSED: ("error", "detail", "unlogged"),
-    LogEvent.STORE_WARNED: ("detail",),
-    LogEvent.CLOCK_DOUBTED: ("detail",),
-    LogEvent.STORE_RESTORED: ("held",),
-    LogEvent.BACKUP_TAKEN: ("uid", "size_bytes", "took_s"),
-    LogEvent.BACKUP_BROKEN: ("uid", "error", "detail"),
-    LogEvent.RETENTION_REMOVED: ("jobs", "events", "mails", "files"),
-    LogEvent.PEER_REFUSED: ("uid", "reason", "unlogged"),
-    LogEvent.REQUEST_FAILED: ("call", *_FAULT),
-    LogEvent.LIBRARY_WARNED: ("logger", *_FAULT, "unlogged"),
-    LogEvent.LISTENER_READY: ("addresses", "has_tls"),
-    LogEvent.MAIL_RECEIVED: (
-        "number",
-        "mailbox_ids",
-        "recipients",
-        "tokens",
-        "sender_domain",
-        "client_ip",
-        "helo",
-        "is_tls",
-        "size_bytes",
-        "defects",
-        "took_s",
-    ),
-    LogEvent.MAIL_PUBLISHED: (
-        "number",
-        "mailbox_id",
-        "event_id",
-        "thread_id",
-        "type",
-        "matched_by",
-        "refused_by",
-    ),
-    LogEvent.MAIL_DOUBLED: ("number", "mailbox_id", "event_id"),
-    LogEvent.MAIL_SET_ASIDE: ("number", *_FAULT),
-    LogEvent.CLIENT_REFUSED: ("client_ip", "reason", "unlogged"),
-    LogEvent.LEASE_EXPIRED: ("consumer", "mailbox_id", "thread_id", "lease_id", "unlogged"),
-    LogEvent.EVENTS_DIED: ("consumer", "mailbox_id", "thread_id", "event_ids"),
-    LogEvent.THREAD_HELD: (
-        "mailbox_id",
-        "thread_id",
-        "event_id",
-        "reason",
-        "peer_domain",
-        "holds",
-        "deliveries",
-    ),
-    LogEvent.THREAD_FREED: ("mailbox_id", "thread_id", "event_id", "reason", "by", "deliveries"),
-    LogEvent.ALERT_RAISED: _ALERT,
-    LogEvent.ALERT_CLEARED: _ALERT,
-    LogEvent.OWNER_UNTOLD: ("key", "detail", "unlogged"),
-}
-
 _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.DAEMON_FAILED: LogLevel.ERROR,
+    LogEvent.CONFIG_REFUSED: LogLevel.ERROR,
     LogEvent.SIGNAL_IGNORED: LogLevel.WARNING,
     LogEvent.WATCHDOG_WITHHELD: LogLevel.ERROR,
     LogEvent.DELIVERY_STARTED: LogLevel.DEBUG,
@@ -284,6 +141,7 @@ _LEVELS: Final[dict[LogEvent, LogLevel]] = {
     LogEvent.EVENTS_DIED: LogLevel.ERROR,
     LogEvent.THREAD_HELD: LogLevel.ERROR,
     LogEvent.CLOCK_DOUBTED: LogLevel.ERROR,
+    LogEvent.SPOOL_MISSING: LogLevel.ERROR,
     LogEvent.PEER_REFUSED: LogLevel.WARNING,
     LogEvent.ALERT_RAISED: LogLevel.ERROR,
     LogEvent.OWNER_UNTOLD: LogLevel.ERROR,

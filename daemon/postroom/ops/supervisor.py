@@ -30,6 +30,10 @@ class Supervisor:
         """Recovery is done and the socket answers."""
         self._tell("READY=1", _status(status))
 
+    def reloading(self, mono: int) -> None:
+        """The settings are read again, since `mono` (CLOCK_MONOTONIC in microseconds); `ready` must follow."""
+        self._tell("RELOADING=1", f"MONOTONIC_USEC={mono}")
+
     def stopping(self, status: str) -> None:
         """The drain begins."""
         self._tell("STOPPING=1", _status(status))

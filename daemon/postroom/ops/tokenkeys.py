@@ -54,16 +54,38 @@ async def open_keys(
             message = f"{path} is gone, the key of reply addresses that are out there. {_BACK}"
             raise StateRefused(message)
         own = _make_own(path, entropy)
-    known = {key.fingerprint: key for key in (*rules.keys, *((own,) if own else ()))}
-    keys = tuple(known.values())
-    issued = await inbox.remember_keys((), at, rules.expiry)
-    lost = [fingerprint for fingerprint in issued if fingerprint not in known]
+    keys = _known(rules, own)
+    lost = await _find_lost(rules, keys, inbox, at)
     if (
         lost and not accepts_lost
     ):  # before the new ones are noted: they issued nothing, and may go again
         raise StateRefused(_missing(lost))
     await inbox.remember_keys(keys, at, rules.expiry)
     return KeyRing(keys, frozenset(key_id_of(fingerprint) for fingerprint in lost))
+
+
+async def check_keys(rules: TokenRules, state_dir: Path, inbox: Inbox, at: Instant) -> None:
+    """Nothing is made or noted.
+
+    Raises: StateRefused when a key would be missing whose tokens may be valid.
+    """
+    lost = await _find_lost(rules, _known(rules, _find_own(state_dir / FILE)), inbox, at)
+    if lost:
+        raise StateRefused(_missing(lost))
+
+
+def _known(rules: TokenRules, own: Key | None) -> tuple[Key, ...]:
+    """Each once, those of the settings first."""
+    every = (*rules.keys, *((own,) if own else ()))
+    return tuple({key.fingerprint: key for key in every}.values())
+
+
+async def _find_lost(
+    rules: TokenRules, keys: Sequence[Key], inbox: Inbox, at: Instant
+) -> list[str]:
+    known = {key.fingerprint for key in keys}
+    issued = await inbox.remember_keys((), at, rules.expiry)
+    return [fingerprint for fingerprint in issued if fingerprint not in known]
 
 
 def _missing(fingerprints: Sequence[str]) -> str:

@@ -18,7 +18,8 @@ from postroom.core.mailbox import Lane
 from postroom.core.outcome import LONGEST_STATED
 from postroom.core.world import Host, World
 from postroom.outbound.flight import Flights
-from postroom.outbound.line import Line
+from postroom.outbound.line import Line, Queue
+from postroom.outbound.lines import Lines
 from postroom.outbound.ready import BATCH, Feed
 from postroom.ports.account import Account
 from postroom.ports.changes import Change, MailboxPaused, RowsGone, RowsWaiting
@@ -51,11 +52,7 @@ class Dispatcher:
         self._flights = flights
         self._account = account
         self._clock = clock
-        self._lines = {mailbox_id: Line(world) for mailbox_id, world in worlds.items()}
-        self._turns = list(self._lines)
-        self._awake: dict[
-            str, Line
-        ] = {}  # those with something to do, so that the others cost nothing
+        self._lines = Lines(worlds)
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
@@ -70,11 +67,9 @@ class Dispatcher:
         for change in changes:
             match change:
                 case RowsWaiting(mailbox_id=mailbox_id, lane=lane, domain=domain, due_at=due_at):
-                    self._note(mailbox_id, lane, domain, due_at)
+                    self._lines.note(mailbox_id, lane, domain, due_at)
                 case RowsGone(numbers=numbers):
-                    for line in self._lines.values():
-                        for number in numbers:
-                            line.forget(number)
+                    self._lines.forget(numbers)
                 case MailboxPaused():
                     self._pause(change)
                 case _:
@@ -83,12 +78,22 @@ class Dispatcher:
 
     def explain(self, row: WaitingRow) -> tuple[Finding, ...]:
         """What every gate says of this delivery now."""
-        line = self._lines.get(row.mailbox_id)
+        line = self._lines.find(row.mailbox_id)
         return () if line is None else explain(row, line.world, self._now())
+
+    def queues(self) -> tuple[Queue, ...]:
+        """Every queue of every mailbox in which something waits."""
+        now = self._now()
+        return tuple(queue for line in self._lines.values() for queue in line.queues(now))
 
     def mind(self, believed_at: Callable[[], Instant | None]) -> None:
         """Ask there where the clock would stand while it is doubted; None = it is believed."""
         self._believed_at = believed_at
+
+    def switch(self, worlds: Mapping[str, World]) -> None:
+        """Go on with other mailboxes and other bounds; what is under way ends as it began."""
+        self._lines.switch(worlds)
+        self._woken.set()
 
     def drain(self) -> None:
         """Start nothing more."""
@@ -99,7 +104,7 @@ class Dispatcher:
         """Deliver until drained. Raises StoreBroken when the store can not be trusted any more."""
         async with asyncio.TaskGroup() as group:
             for mailbox_id, lane in await self._store.find_mailbox_queues():
-                self._note(mailbox_id, lane, None, Instant(0))
+                self._lines.note(mailbox_id, lane, None, Instant(0))
             self._woken.set()
             while not (self._host.is_draining and self._flights.is_empty):
                 await self._woken.wait()
@@ -121,16 +126,14 @@ class Dispatcher:
             self._start_all(group, now)
             self._read_all(group, now)
             self._expire(group)
-            self._awake = {id_: line for id_, line in self._awake.items() if not line.is_quiet}
+            self._lines.rest()
         self._set_alarm(group, now)
 
     def _start_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Start rows, one from each mailbox in turn, until none may go."""
-        hopeful = [mailbox_id for mailbox_id in self._turns if mailbox_id in self._awake]
+        hopeful = self._lines.in_turn()
         while hopeful:
-            for mailbox_id in list(hopeful):
-                if not self._start_one(group, self._lines[mailbox_id], now):
-                    hopeful.remove(mailbox_id)
+            hopeful = [line for line in hopeful if self._start_one(group, line, now)]
 
     def _start_one(self, group: asyncio.TaskGroup, line: Line, now: Moment) -> bool:
         candidate = line.choose(now)
@@ -138,9 +141,7 @@ class Dispatcher:
             if line.waits is not None:
                 self._account.waited(line.world.mailbox.mailbox.id, line.waits)
             return False
-        mailbox_id = candidate.feed.mailbox_id
-        self._turns.remove(mailbox_id)
-        self._turns.append(mailbox_id)
+        self._lines.served(candidate.feed.mailbox_id)
         row = line.served(candidate)
         held = line.world.reserve(row, now)
         self._flights.launch(group, line.world, row, held, self._landed)
@@ -149,11 +150,11 @@ class Dispatcher:
     def _landed(self, row: WaitingRow, due_at: Instant | None) -> None:
         """A place is free, or an attempt is over; from `due_at` on the row waits again."""
         if due_at is not None:
-            self._note(row.mailbox_id, row.lane, row.domain, due_at)
+            self._lines.note(row.mailbox_id, row.lane, row.domain, due_at)
         self._woken.set()
 
     def _read_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
-        for line in self._awake.values():
+        for line in self._lines.awake:
             line.tidy(now)
             for feed in line.feeds:
                 if feed.wants_read(now.at):
@@ -186,7 +187,7 @@ class Dispatcher:
         if self._believed_at() is not None:
             self._pass_over_expired()
             return
-        for line in self._awake.values():
+        for line in self._lines.awake:
             found = found or bool(line.expired)
             line.expired.clear()
         if found and not self._is_expiring:
@@ -194,7 +195,7 @@ class Dispatcher:
             group.create_task(self._end_expired())
 
     def _pass_over_expired(self) -> None:
-        for line in self._awake.values():
+        for line in self._lines.awake:
             over = [row.not_after for row in line.expired if row.not_after is not None]
             line.expired.clear()
             for feed in line.feeds if over else ():
@@ -224,7 +225,7 @@ class Dispatcher:
         What was passed over while it was doubted is looked at when it is believed.
         """
         believed_at = self._believed_at()
-        for feed in self._feeds():
+        for feed in self._lines.feeds:
             feed.look_again(believed_at)
         offset = now.at - now.mono
         has_gone_back = self._offset is None or offset < self._offset - JUMP
@@ -263,34 +264,23 @@ class Dispatcher:
         self._alarm = group.create_task(self._ring(wait_s))
 
     def _instants(self, now: Moment) -> list[Instant]:
-        found = [line.wake_at for line in self._awake.values() if line.wake_at is not None]
+        found = [line.wake_at for line in self._lines.awake if line.wake_at is not None]
         found += [
             feed.more_at
-            for feed in self._feeds()
+            for feed in self._lines.feeds
             if feed.more_at is not None and feed.more_at > now.at
         ]
-        if self._believed_at() is not None and self._awake:
+        if self._believed_at() is not None and self._lines.awake:
             found.append(later(now.at, timedelta(seconds=RECHECK_S)))
         return found
-
-    def _feeds(self) -> list[Feed]:
-        return [feed for line in self._awake.values() for feed in line.feeds]
 
     async def _ring(self, wait_s: float) -> None:
         await self._clock.sleep(wait_s)
         self._alarm_at = None
         self._woken.set()
 
-    # -- notes ---------------------------------------------------------------------------------
-
-    def _note(self, mailbox_id: str, lane: Lane, domain: str | None, due_at: Instant) -> None:
-        line = self._lines.get(mailbox_id)
-        if line is not None:
-            line.note(lane, domain, due_at)
-            self._awake[mailbox_id] = line
-
     def _pause(self, change: MailboxPaused) -> None:
-        line = self._lines.get(change.mailbox_id)
+        line = self._lines.find(change.mailbox_id)
         if line is None:
             return
         line.world.mailbox.paused_by = change.by if change.is_paused else None

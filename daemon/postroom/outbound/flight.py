@@ -7,13 +7,14 @@ the dialogue is over, so that the next start shares a commit with this outcome.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from postroom.core.delivery import WAITING, DeliveryState
 from postroom.core.instant import SECOND, Instant, Moment
 from postroom.core.world import Reservation, World
-from postroom.outbound.attempt import Attempts, Ended
+from postroom.outbound.attempt import Attempts
 from postroom.outbound.judge import Judge
 from postroom.ports.account import Account
 from postroom.ports.errors import RelayFault, StoreBroken, StoreError
@@ -30,6 +31,19 @@ INBOUND_LONG: Final = (
 LONG_AFTER_SLOW_S: Final = 30.0  # 30 s + this = the 60 s of the doubt storm (CONTRACT §2)
 
 Landed = Callable[[WaitingRow, Instant | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What an attempt holds from its start on; `buckets` are the stored minutes in which it counts.
+
+    New settings change none of it: it ends at the relay that it was started for.
+    """
+
+    world: World
+    held: Reservation
+    pool: RelayPool
+    buckets: tuple[Bucket, ...]
 
 
 class Flights:
@@ -53,7 +67,7 @@ class Flights:
         self._clock = clock
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
-        self._places: dict[int, tuple[World, Reservation]] = {}
+        self._places: dict[int, _Place] = {}
         self.taken: set[int] = set()
         self.moved = asyncio.Event()
 
@@ -85,20 +99,17 @@ class Flights:
         That is the instant in the store, by which the row is found again: one that was put back keeps its place.
         """
         self.taken.add(row.number)
-        self._places[row.number] = world, held
-        self._tasks[row.number] = group.create_task(self._fly(group, world, row, held, landed))
+        pool = self._pools[world.relay.relay.id]
+        place = _Place(world, held, pool, _buckets(world, held))
+        self._places[row.number] = place
+        self._tasks[row.number] = group.create_task(self._fly(group, place, row, landed))
 
     async def _fly(
-        self,
-        group: asyncio.TaskGroup,
-        world: World,
-        row: WaitingRow,
-        held: Reservation,
-        landed: Landed,
+        self, group: asyncio.TaskGroup, place: _Place, row: WaitingRow, landed: Landed
     ) -> None:
         due_at = None
         try:
-            started = await self._begin(world, row, held)
+            started = await self._begin(place, row)
             if started is None:
                 due_at = row.due_at
             else:
@@ -117,12 +128,12 @@ class Flights:
         watch = self._watches.pop(number, None)
         if watch is not None:
             watch.cancel()
-        world, held = place
-        self._judge.landed(world, number)
-        world.release(held, reached_mail=reached_mail)
+        self._judge.landed(place.world, number)
+        place.world.release(place.held, reached_mail=reached_mail)
 
-    async def _begin(self, world: World, row: WaitingRow, held: Reservation) -> Started | None:
+    async def _begin(self, place: _Place, row: WaitingRow) -> Started | None:
         """The started delivery, or None when it waits no more or the store did not answer."""
+        world = place.world
         now = Moment(self._clock.now(), self._clock.monotonic())
         try:
             started = await self._store.start(
@@ -130,7 +141,7 @@ class Flights:
                     number=row.number,
                     relay_id=world.relay.relay.id,
                     at=now.at,
-                    buckets=_buckets(world, held),
+                    buckets=place.buckets,
                     pace_at=_pace_at(world, now),
                 )
             )
@@ -157,7 +168,8 @@ class Flights:
     ) -> Instant | None:
         """From when on the row may be due again (None = it is settled or held)."""
         began = self._clock.monotonic()
-        world, held = self._places[row.number]
+        place = self._places[row.number]
+        world, held = place.world, place.held
 
         def on_slow() -> None:
             world.leave_slots(held)
@@ -166,14 +178,15 @@ class Flights:
 
         relay_id = world.relay.relay.id
         mailbox = world.mailbox.mailbox
-        ended = await self._attempts.run(started, mailbox, self._pools[relay_id], on_slow)
+        ended = await self._attempts.run(started, mailbox, place.pool, on_slow)
         if ended.stopped is not None:
             self._free(row.number, reached_mail=True)
             self._account.stopped(started, ended.stopped)
             return row.due_at if ended.stopped.state in WAITING else None
         if ended.fault is not None:
             self._account.relay_faulted(relay_id, RelayFault(ended.stage, ended.fault, ended.reply))
-        outcome = self._outcome(world, held, started, ended)
+        give_back = () if ended.reached_mail else place.buckets
+        outcome = self._judge.outcome(world, held, started, ended, give_back)
         if self._backlog.is_clear:  # else whoever came now would only wait for its mark
             self._free(row.number, reached_mail=ended.reached_mail)
             landed(row, None)
@@ -182,10 +195,6 @@ class Flights:
         took = timedelta(microseconds=self._clock.monotonic() - began)
         self._account.ended(started, outcome, state, took)
         return _due_at(row, outcome, state)
-
-    def _outcome(self, world: World, held: Reservation, started: Started, ended: Ended) -> Outcome:
-        give_back = () if ended.reached_mail else _buckets(world, held)
-        return self._judge.outcome(world, held, started, ended, give_back)
 
     async def _keep(self, outcome: Outcome) -> DeliveryState:
         """Store an outcome, however long that takes; the state that it came to."""

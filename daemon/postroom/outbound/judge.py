@@ -122,19 +122,25 @@ class Judge:
         ended: Ended,
         verdict: Verdict | None,
     ) -> None:
-        now = self._clock.now()
-        relay, mailbox = world.relay, world.mailbox
-        cap = mailbox.mailbox.retry.cap
-        after = relay_after(relay.breaker, ended.stage, verdict, now, cap)
-        if after != relay.breaker:
-            self._account.breaker_moved("relay", relay.relay.id, relay.breaker, after)
-            relay.breaker = after
+        """What began before relay or mailbox became another says nothing about it any more."""
+        if world.is_about_relay(held):
+            self._move_relay(world, ended, verdict)
+        if not world.is_about_mailbox(held):
+            return
+        now, mailbox = self._clock.now(), world.mailbox
         storm = observe(self._storms[mailbox.mailbox.id], ended.stage, verdict, started.domain)
         self._storms[mailbox.mailbox.id] = CALM if storm.reason is not None else storm
         self._set_mailbox(world, mailbox_after(mailbox.breaker, storm.reason, verdict, now))
         is_refused = verdict is not None and verdict.class_ is Class.PERMANENT
         if held.is_mailbox_probe:
             mailbox.avoid = started.domain if is_refused else None
+
+    def _move_relay(self, world: World, ended: Ended, verdict: Verdict | None) -> None:
+        relay, cap = world.relay, world.mailbox.mailbox.retry.cap
+        after = relay_after(relay.breaker, ended.stage, verdict, self._clock.now(), cap)
+        if after != relay.breaker:
+            self._account.breaker_moved("relay", relay.relay.id, relay.breaker, after)
+            relay.breaker = after
 
     def _set_mailbox(self, world: World, after: Breaker) -> None:
         before = world.mailbox.breaker

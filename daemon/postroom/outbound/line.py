@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.core.admit import Go, Wait, admit
+from postroom.core.admit import Finding, Go, Wait, admit, find_block
 from postroom.core.gates import Reach
 from postroom.core.instant import Instant, Moment
 from postroom.core.lanes import Wheel
@@ -52,6 +52,24 @@ class Candidate:
         return self.queue[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue of the line as it stands: its first row and what holds that back (None = it may go).
+
+    `read` = rows of it in memory, which are the next to go and seldom all; `next_at` = where none is due, when the first
+    will be; `doubtful_at` = only a clock that is not believed says that something is due, until then.
+    """
+
+    mailbox_id: str
+    lane: Lane
+    domain: str | None
+    first: WaitingRow | None
+    finding: Finding | None
+    read: int
+    next_at: Instant | None
+    doubtful_at: Instant | None
+
+
 class Line:
     """All feeds of one mailbox."""
 
@@ -72,6 +90,19 @@ class Line:
     def is_quiet(self) -> bool:
         """Whether nothing waits in it, due or not, as far as the store has told."""
         return all(feed.is_empty for feed in self._feeds.values())
+
+    def queues(self, now: Moment) -> list[Queue]:
+        """Every queue in which something waits, due or not."""
+        found: list[Queue] = []
+        for (lane, domain), feed in self._feeds.items():
+            place = (self.world.mailbox.mailbox.id, lane, domain)
+            due = [queue for queue in feed.queues if queue]
+            for queue in due:
+                finding = find_block(queue[0], self.world, now)
+                found.append(Queue(*place, queue[0], finding, len(queue), None, feed.doubtful_at))
+            if not due and not feed.is_empty:
+                found.append(Queue(*place, None, None, 0, feed.more_at, feed.doubtful_at))
+        return found
 
     def note(self, lane: Lane, domain: str | None, due_at: Instant) -> None:
         """A commit put rows into this lane, the earliest due then; `domain` None = of any domain."""

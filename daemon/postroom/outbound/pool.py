@@ -24,14 +24,18 @@ from postroom.ports.relay import Dialogue, Envelope, RelaySession, Unfit
 
 _CLOSING: Final = 421
 
+Dialled = tuple[Relay, Connection]
+
 
 class Session:
-    """A connection on loan. `transactions` counts those that it has carried."""
+    """A connection on loan. `transactions` counts those that it has carried, `relay` is what it was made with."""
 
-    def __init__(self, dialer: Dialer, timeouts: Timeouts, connection: Connection) -> None:
-        self._dialer = dialer
+    def __init__(
+        self, dial: Callable[[], Awaitable[Dialled]], timeouts: Timeouts, dialled: Dialled
+    ) -> None:
+        self._dial = dial
         self._timeouts = timeouts
-        self.connection = connection
+        self.relay, self.connection = dialled
         self.transactions = 0
 
     async def transact(
@@ -55,7 +59,7 @@ class Session:
             if not (was_used and self._was_stale(ended)):
                 return ended
             self.connection.wire.leave(self._timeouts.leave)
-            self.connection = await self._dialer.dial()
+            self.relay, self.connection = await self._dial()
             self.transactions = 0
 
     def _was_stale(self, ended: Dialogue | Unfit) -> bool:
@@ -79,6 +83,7 @@ class Pool:
     def __init__(self, relay: Relay, host_name: str, timeouts: Timeouts | None = None) -> None:
         self._relay = relay
         self._timeouts = timeouts or Timeouts()
+        self._host_name = host_name
         self._dialer = Dialer(relay, self._timeouts, host_name)
         self._idle: list[_Idle] = []
         self._leaving: set[asyncio.Future[None]] = set()
@@ -91,6 +96,27 @@ class Pool:
         """Open connections, in use and idle."""
         return self._in_use + len(self._idle)
 
+    def switch(self, relay: Relay) -> None:
+        """Go on with other settings, or another password: what is open and does not fit is left when it is idle.
+
+        New connections read `tls_ca` anew.
+        """
+        self._relay = relay
+        self._dialer = Dialer(relay, self._timeouts, self._host_name)
+        for one in self._idle:
+            if one.session.relay.access != relay.access:
+                self._leave(one.session)
+        self._idle = [one for one in self._idle if one.session.relay.access == relay.access]
+        self._set_timer()
+
+    def retire(self) -> None:
+        """Leave all that are idle now, every other session when it comes back: nobody new is to come."""
+        self._is_closed = True
+        for one in self._idle:
+            self._leave(one.session)
+        self._idle.clear()
+        self._set_timer()
+
     async def borrow(self) -> RelaySession:
         """The session that was idle for the shortest time, or a new one.
 
@@ -102,7 +128,7 @@ class Pool:
                 self._in_use += 1
                 return session
             self._leave(session)
-        session = Session(self._dialer, self._timeouts, await self._dialer.dial())
+        session = Session(self._dial, self._timeouts, await self._dial())
         self._in_use += 1
         return session
 
@@ -114,26 +140,27 @@ class Pool:
         self._in_use -= 1
         wire = session.connection.wire
         is_worn = session.transactions >= self._relay.max_per_connection
-        if self._is_closed or is_worn or not is_reusable or not wire.is_idle:
+        is_old = session.relay.access != self._relay.access
+        if self._is_closed or is_worn or is_old or not is_reusable or not wire.is_idle:
             self._leave(session)
             return
         loop = asyncio.get_running_loop()
         self._idle.append(_Idle(session, loop.time()))
         if self._timer is None:
-            self._wake_at(self._idle[0])
+            self._set_timer()
 
     async def close(self) -> None:
         """Leave all that are idle, within a second; every other session when it comes back."""
-        self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        while self._idle:
-            self._leave(self._idle.pop().session)
+        self.retire()
         if self._leaving:
             await asyncio.wait(
                 tuple(self._leaving), timeout=2 * self._timeouts.leave.total_seconds()
             )
+
+    async def _dial(self) -> Dialled:
+        """A new connection, and what it was made with. Raises: RelayFault."""
+        relay, dialer = self._relay, self._dialer
+        return relay, await dialer.dial()
 
     def _leave(self, session: Session) -> None:
         wire = session.connection.wire
@@ -141,9 +168,14 @@ class Pool:
         wire.closed.add_done_callback(self._leaving.discard)
         wire.leave(self._timeouts.leave)
 
-    def _wake_at(self, oldest: _Idle) -> None:
-        at = oldest.since + self._relay.idle_close.total_seconds()
-        self._timer = asyncio.get_running_loop().call_at(at, self._close_idle)
+    def _set_timer(self) -> None:
+        """For the one that is idle for the longest time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._idle:
+            at = self._idle[0].since + self._relay.idle_close.total_seconds()
+            self._timer = asyncio.get_running_loop().call_at(at, self._close_idle)
 
     def _close_idle(self) -> None:
         self._timer = None
@@ -151,5 +183,4 @@ class Pool:
         limit = self._relay.idle_close.total_seconds()
         while self._idle and self._idle[0].since + limit <= now:
             self._leave(self._idle.pop(0).session)
-        if self._idle:
-            self._wake_at(self._idle[0])
+        self._set_timer()

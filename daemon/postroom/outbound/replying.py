@@ -51,6 +51,10 @@ class Conversations:
         self._intake = intake
         self._own = AddressBook(mailboxes, (), None, ())
 
+    def switch(self, mailboxes: Mapping[str, Mailbox]) -> None:
+        """Know the addresses of these mailboxes as ours."""
+        self._own = AddressBook(mailboxes, (), None, ())
+
     async def find_answered(self, job: Job) -> Answered | None:
         """The event that the job answers; None where it answers none, or there is no such event."""
         return None if job.answers is None else await self._intake.find_answered(job.answers)

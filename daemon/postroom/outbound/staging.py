@@ -150,6 +150,11 @@ class SpoolStaging:
         """Remove a file of the spool that nothing names; False when an equal one was put there just now."""
         return await self._in_thread(self._parts.spool.unlink, sha256)
 
+    async def find_missing(self, digests: Sequence[str]) -> tuple[str, ...]:
+        """Those of these hex SHA-256 under which no file lies."""
+        has = self._parts.spool.has
+        return await self._in_thread(lambda: tuple(one for one in digests if not has(one)))
+
     async def find_older(self, age: timedelta) -> tuple[str, ...]:
         """The digests of files that lie in the spool for so long; orphans are those that no row names."""
         return await self._in_thread(lambda: tuple(self._parts.spool.older_than(age)))

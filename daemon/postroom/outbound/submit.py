@@ -57,6 +57,11 @@ class JobSubmitter:
         self._conversations = Conversations(parts.intake, parts.mailboxes)
         self.room = Room(parts.depth, parts.clock)
 
+    def switch(self, signing: Signing | None) -> None:
+        """Sign so from now on, and know the addresses of the mailboxes that there are now."""
+        self._parts = replace(self._parts, signing=signing)
+        self._conversations.switch(self._parts.mailboxes)
+
     async def submit(
         self,
         value: object,

@@ -18,6 +18,7 @@ from postroom.core.record import (
     MailboxRecord,
     Page,
     Raw,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -141,6 +142,10 @@ class Reader(Protocol):
 
     async def find_holds(self) -> tuple[Hold, ...]:
         """How many deliveries are held, by mailbox and reason."""
+        ...
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
         ...
 
     async def find_dead(
@@ -284,4 +289,12 @@ class Admin(Protocol):
 
     async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
         """Hold what waits for mailboxes that are gone (mailbox_removed), free what waits for those that came back."""
+        ...
+
+    async def note_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
+        """Remember which mailboxes there are. From then on the mark holds what is under way for any other."""
+        ...
+
+    async def settle_mailbox(self, mailbox_id: str, at: Instant) -> None:
+        """Hold what waits for a mailbox that is noted as gone, free what was held for one that is there."""
         ...

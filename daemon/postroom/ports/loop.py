@@ -7,6 +7,7 @@ from typing import Protocol
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
+from postroom.core.mailbox import Lane
 from postroom.core.record import JobRecord
 from postroom.ports.figures import Stats
 
@@ -36,6 +37,23 @@ class Explanation:
     state: DeliveryState
     gates: tuple[GateReport, ...]
     earliest: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """One queue of a mailbox's lane: all recipient domains but those that stand apart (`domain` None), or one of these.
+
+    `first` = number of the delivery that goes next, `stop` = the gate that it waits at (None = it is about to start),
+    `read` = how many are read ahead, the first among them. `next_at`: nothing is due, and this is when the first will be.
+    """
+
+    mailbox_id: str
+    lane: Lane
+    domain: str | None
+    first: int | None
+    stop: GateReport | None
+    read: int
+    next_at: Instant | None
 
 
 class CheckVerdict(StrEnum):
@@ -91,6 +109,10 @@ class Loop(Protocol):
 
     async def explain(self, number: int) -> Explanation | None:
         """The gates of a delivery, as the loop's own `admit()` sees them; None when there is no such delivery."""
+        ...
+
+    def find_queues(self) -> tuple[QueueView, ...]:
+        """What the loop has in front of it, by mailbox, lane and domain."""
         ...
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:

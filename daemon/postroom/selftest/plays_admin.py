@@ -172,6 +172,11 @@ def _job_of_a_mailbox_that_goes(house: House) -> None:
     house.hand_in(WHO, box=GONE, send_at=later(house))
 
 
+def _lose_mailbox_at_work(house: House) -> None:
+    _lose_mailbox(house)
+    house.client.reload()
+
+
 def _hold_and_fate(house: House) -> str:
     found = house.find_delivery(WHO)
     return f"{found and found['hold_reason']}: {house.tell(WHO, GONE)}"
@@ -239,5 +244,16 @@ PLAYS: Final = (
         _hold_and_fate,
         _job_of_a_mailbox_that_goes,
         Moment.AT_A_RESTART,
+    ),
+    *(
+        Play(
+            point,
+            "mailbox_removed: held, 0 copies",
+            "mailbox_removed: held, 0 copies",
+            _lose_mailbox_at_work,
+            _hold_and_fate,
+            _job_of_a_mailbox_that_goes,
+        )
+        for point in ("admin.note_mailboxes", "admin.settle_mailbox")
     ),
 )

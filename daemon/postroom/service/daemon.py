@@ -19,7 +19,8 @@ from postroom.core.instant import SECOND
 from postroom.ops.heartbeat import Heartbeat
 from postroom.ops.looplag import LoopWatch
 from postroom.ops.sockets import OwnSocket, bind_loopback, bind_own_socket
-from postroom.ports.errors import StoreBroken
+from postroom.ports.errors import StoreBroken, StoreError
+from postroom.ports.reloading import Draining
 from postroom.service.files import Files
 from postroom.service.housekeeping import Housekeeping
 from postroom.service.joined import Joined, find_keys, join
@@ -30,7 +31,7 @@ from postroom.store.sqlite.outbox import Outbox
 
 _STDERR: Final = 2
 _STOPS: Final = (signal.SIGTERM, signal.SIGINT)
-_IGNORED: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_IGNORED: Final = (signal.SIGUSR1, signal.SIGUSR2)
 _LAST_WORDS: Final = timedelta(seconds=5)  # for what was interrupted to be stored
 _GUESTS: Final = timedelta(seconds=5)  # for mail that is just coming in
 _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd this often
@@ -44,6 +45,7 @@ class Daemon:
         self._tools = tools
         self._rules = rules
         self._stop = asyncio.Event()
+        self._hung_up = asyncio.Event()
 
     async def serve(self) -> None:
         """Run until a signal says stop. Raises PostroomError when it can not start or not go on."""
@@ -79,20 +81,22 @@ class Daemon:
     def _listen_to_signals(self) -> None:
         """No signal that people and tools send may end the daemon unasked, and leave doubt behind.
 
-        A terminal that hangs up stops what it started; without one SIGHUP means "reload", which does not exist.
+        A terminal that hangs up stops what it started; without one SIGHUP means "reload". What comes before the daemon
+        is ready waits until then.
         """
         loop = asyncio.get_running_loop()
         for number in _STOPS:
             loop.add_signal_handler(number, self._stop.set)
         for number in _IGNORED:
             loop.add_signal_handler(number, self._tools.chronicle.signal_ignored, number.name)
-        if os.isatty(_STDERR):
-            loop.add_signal_handler(signal.SIGHUP, self._stop.set)
+        reload = self._stop if os.isatty(_STDERR) else self._hung_up
+        loop.add_signal_handler(signal.SIGHUP, reload.set)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _turn_deaf(self) -> None:
         """It is over: the loop would give signals back to the kernel, which makes another end of a clean one."""
         loop = asyncio.get_running_loop()
-        numbers = (*_STOPS, *_IGNORED)
+        numbers = (*_STOPS, *_IGNORED, signal.SIGHUP)
         signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         for number in numbers:
             loop.remove_signal_handler(number)
@@ -114,6 +118,7 @@ class Daemon:
             group.create_task(joined.doubts.run()),
             group.create_task(joined.alerts.run()),
             group.create_task(joined.digests.run()),
+            group.create_task(joined.absent.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:
@@ -126,6 +131,7 @@ class Daemon:
             took = timedelta(microseconds=tools.clock.monotonic() - began)
             tools.supervisor.ready(f"{len(self._settings.mailboxes)} mailboxes")
             tools.chronicle.ready(took)
+            helpers.append(group.create_task(self._reload_when_told(joined)))
             await self._stop.wait()
             await self._drain(server, joined, loop)
         finally:
@@ -144,7 +150,7 @@ class Daemon:
         metrics, chronicle = self._settings.metrics, self._tools.chronicle
         if metrics is None:
             return None
-        listening = bind_loopback(metrics.at.host, metrics.at.port)
+        listening = bind_loopback(metrics.listen.host, metrics.listen.port)
         server = ScrapeServer(joined.api, metrics.token, partial(chronicle.peer_refused, None))
         await server.start(listening)
         return server
@@ -157,7 +163,8 @@ class Daemon:
 
     async def _drain(self, server: ApiServer, joined: Joined, loop: asyncio.Task[None]) -> None:
         """Take nothing more, let what is under way end, interrupt what has not ended in time."""
-        tools, limit = self._tools, self._settings.daemon.drain
+        joined.reloads.close()
+        tools, limit = self._tools, joined.current.settings.daemon.drain
         began = tools.clock.monotonic()
         tools.supervisor.stopping("draining")
         tools.chronicle.draining("signal", joined.way.under_way, limit)
@@ -176,6 +183,21 @@ class Daemon:
             loop.cancel()
         took = timedelta(microseconds=tools.clock.monotonic() - began)
         tools.chronicle.stopped(left_under_way, took)
+
+    async def _reload_when_told(self, joined: Joined) -> None:
+        """SIGHUP: what comes of it stands in the log. Several at once are one."""
+        name = signal.SIGHUP.name
+        while True:
+            await self._hung_up.wait()
+            self._hung_up.clear()
+            try:
+                told = await joined.reloads.reload(name, is_dry_run=False)
+                if isinstance(told, Draining):
+                    self._tools.chronicle.signal_ignored(name)
+            except StoreBroken:
+                raise
+            except StoreError as error:
+                self._tools.chronicle.store_refused(error)
 
     def _heartbeat(self, outbox: Outbox, joined: Joined) -> Heartbeat:
         async def is_well() -> bool:
@@ -196,7 +218,7 @@ class Daemon:
         return watch
 
     def _housekeeping(self, outbox: Outbox, joined: Joined) -> Housekeeping:
-        return Housekeeping(self._settings, self._tools, outbox, joined)
+        return Housekeeping(self._tools, outbox, joined)
 
     async def _fail_with(self, outbox: Outbox) -> None:
         """End the daemon when the store can not be trusted any more."""

@@ -52,6 +52,10 @@ class DigestKeeper:
         self._trust = trust
         self._chronicle = chronicle
 
+    def switch(self, at: timedelta) -> None:
+        """From now on at this time of the day."""
+        self._at = at
+
     async def run(self) -> None:
         """Tell once a day. Raises: StoreBroken."""
         while True:

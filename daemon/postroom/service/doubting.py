@@ -39,13 +39,20 @@ class DoubtKeeper:
         self._clock = clock
         self._trust = trust
         self._chronicle = chronicle
-        self._policies: dict[str, DoubtPolicy] = {
+        self._policies: dict[str, DoubtPolicy] = {}
+        self._due: dict[str, Instant] = {}
+        self._bell = asyncio.Event()
+        self.switch(mailboxes)
+
+    def switch(self, mailboxes: Mapping[str, Mailbox]) -> None:
+        """Go by the policies of these mailboxes; every doubt there is, is looked at anew."""
+        self._policies = {
             id_: box.on_uncertain
             for id_, box in mailboxes.items()
             if box.on_uncertain.kind is not OnUncertain.HOLD
         }
-        self._due: dict[str, Instant] = dict.fromkeys(self._policies, self._clock.now())
-        self._bell = asyncio.Event()
+        self._due = dict.fromkeys(self._policies, self._clock.now())
+        self._bell.set()
 
     def committed(self, changes: Sequence[Change]) -> None:
         """Note when a new doubt will be due."""
@@ -92,17 +99,17 @@ class DoubtKeeper:
         """Decide what is due in every mailbox whose time has come."""
         now = self._clock.now()
         for mailbox_id in [id_ for id_, due in self._due.items() if due <= now]:
-            del self._due[mailbox_id]  # what is committed from here on is told anew
+            self._due.pop(mailbox_id, None)  # what is committed from here on is told anew
             try:
-                await self._settle_mailbox(mailbox_id, self._policies[mailbox_id])
+                await self._settle_mailbox(mailbox_id)
             except StoreBroken:
                 raise
             except StoreError as error:
                 self._chronicle.store_refused(error)
                 self._note(mailbox_id, Instant(now + _AFTER_FAULT))
 
-    async def _settle_mailbox(self, mailbox_id: str, policy: DoubtPolicy) -> None:
-        while True:
+    async def _settle_mailbox(self, mailbox_id: str) -> None:
+        while (policy := self._policies.get(mailbox_id)) is not None:
             now = self._clock.now()
             until = Instant(now - micros(policy.after))
             turn = PolicyTurn(mailbox_id, policy.kind, until, now, BITE)
@@ -119,6 +126,8 @@ class DoubtKeeper:
             self._note(mailbox_id, later(self._clock.now(), policy.after))
 
     def _note(self, mailbox_id: str, at: Instant) -> None:
+        if mailbox_id not in self._policies:
+            return
         due = self._due.get(mailbox_id)
         if due is None or at < due:
             self._due[mailbox_id] = at

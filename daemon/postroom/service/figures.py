@@ -95,6 +95,7 @@ class SignalsView:
         """The same and more for Prometheus."""
         signals = self._counts.signals
         worlds = self._way.worlds.values()
+        signals.breakers.clear()  # of what is not in the settings any more nothing is told
         for (scope, id_), breaker in _breakers(worlds):
             signals.breaker_stands(scope, id_, breaker)
         stats = await self.stats()

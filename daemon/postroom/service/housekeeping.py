@@ -3,35 +3,39 @@
 from datetime import timedelta
 from typing import Final
 
-from postroom.config.settings import Settings
 from postroom.core.instant import micros
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.joined import Joined
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox
-from postroom.store.sqlite.retention import SqliteRetention
+from postroom.store.sqlite.retention import BITE, SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
 _NOTE_KEYS: Final = timedelta(days=1)
 _ORPHAN_AGE: Final = timedelta(days=1)  # no accept takes that long
+_FILE_BITES: Final = (
+    8  # a run looks for so many bites of named files, and the next goes on from there
+)
 _AT_FIRST: Final = timedelta(seconds=60)  # a restart has better things to do
 
 
 class Housekeeping:
     """Runs until it is cancelled."""
 
-    def __init__(self, settings: Settings, tools: Tools, outbox: Outbox, joined: Joined) -> None:
+    def __init__(self, tools: Tools, outbox: Outbox, joined: Joined) -> None:
         self._tools = tools
         self._outbox = outbox
         self._staging = joined.staging
-        self._keys = joined.keys
+        self._current = joined.current
         self._trust = joined.trust
         self._backups = joined.backups
-        self._validity = settings.tokens.expiry
         self._noted_at = tools.clock.monotonic()  # the start noted them
         self._retention = SqliteRetention(
-            outbox.database, settings.retention, joined.staging.remove, self._may_doom
+            outbox.database,
+            joined.current.settings.retention,
+            joined.staging.remove,
+            self._may_doom,
         )
 
     async def run(self) -> None:
@@ -42,24 +46,39 @@ class Housekeeping:
             await self._once()
             wait = _EVERY
 
+    async def take_old(self) -> None:
+        """Take what has outlived its time, in small bites; told. Raises StoreError."""
+        await self._note_keys()
+        self._retention.keep(self._current.settings.retention)
+        taken = await self._retention.run(self._tools.clock.now())
+        files = taken.files + await self._sweep()
+        await self._look_for_missing()
+        if taken.jobs or taken.events or taken.received or taken.threads or files:
+            self._tools.chronicle.retention_removed(
+                taken.jobs, taken.events, taken.received, taken.threads, files
+            )
+
     async def _once(self) -> None:
         try:
             if self._trust.is_doubted():
                 self._tools.chronicle.clock_doubted()
             else:
-                await self._take_old()
+                await self.take_old()
         except StoreBroken:
             raise
         except StoreError as error:
             self._tools.chronicle.store_refused(error)
         await self._keep()
 
-    async def _take_old(self) -> None:
-        await self._note_keys()
-        taken = await self._retention.run(self._tools.clock.now())
-        files = taken.files + await self._sweep()
-        if taken.jobs or taken.events or taken.received or files:
-            self._tools.chronicle.retention_removed(taken.jobs, taken.events, taken.received, files)
+    async def _look_for_missing(self) -> None:
+        """Files that rows name and that are not there: what needs them ends, and a person should know before."""
+        for _ in range(_FILE_BITES):
+            named = await self._retention.find_named()
+            missing = await self._staging.find_missing(named) if named else ()
+            if missing and (lost := await self._retention.find_still_named(missing)):
+                self._tools.chronicle.spool_missing(len(lost), lost[0])
+            if len(named) < BITE:
+                return
 
     async def _keep(self) -> None:
         """Whatever else failed or waits: a log that is cut is room on a disk that is full."""
@@ -72,10 +91,11 @@ class Housekeeping:
 
     async def _note_keys(self) -> None:
         """Once a day: a key is known to have signed addresses until the last time that this was said."""
-        clock = self._tools.clock
+        clock, current = self._tools.clock, self._current
         is_due = clock.monotonic() - self._noted_at >= micros(_NOTE_KEYS)
-        if self._keys and is_due:
-            await self._outbox.inbox.remember_keys(self._keys, clock.now(), self._validity)
+        if current.ring.keys and is_due:
+            validity = current.settings.tokens.expiry
+            await self._outbox.inbox.remember_keys(current.ring.keys, clock.now(), validity)
             self._noted_at = clock.monotonic()
 
     def _may_doom(self) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,9 @@ from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.arriving import Doubled, Publication, PublishResult
 from postroom.ports.errors import StoreError
+from postroom.ports.host import Clock
 from postroom.service.files import Files
+from postroom.service.live import Live
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox
 
@@ -78,6 +81,24 @@ class Inward:
     verifier: MailVerifier
     filing: Filing
     sockets: Sequence[socket.socket]
+    book: AddressBook
+    mailboxes: Live[IntakeMailbox]
+    clock: Clock
+
+    def switch(
+        self,
+        settings: Settings,
+        listening: Listening,
+        ring: KeyRing,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        """Go on with these settings, in one step; it listens where it did."""
+        if listening.resolvers != self.listener.parts.settings.resolvers:
+            self.verifier.ask_at(_resolver(listening, self.clock))
+        self.verifier.trust(_servers(listening))
+        self.book.become(_book(settings, listening, ring))
+        self.mailboxes.become(_of_intake(settings))
+        self.listener.switch(listening, context)
 
     async def start(self) -> None:
         """Take mail. Raises: ConfigError, AlreadyRunning where an address can not be listened on."""
@@ -103,8 +124,9 @@ def join_inward(
     if listening is None:
         return None
     book = _book(settings, listening, ring)
+    mailboxes = Live(_of_intake(settings))
     nursery = Nursery(_PARSERS)
-    verifier = _verifier(listening, tools)
+    verifier = MailVerifier(_resolver(listening, tools.clock), tools.clock, _servers(listening))
     filing = Filing(
         root=Path(settings.daemon.state_dir) / "parsing",
         spool=files.spool,
@@ -119,10 +141,7 @@ def join_inward(
             parse=nursery.parse,
             filing=filing,
             tokens=book,
-            mailboxes={
-                box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
-                for box in settings.mailboxes.values()
-            },
+            mailboxes=mailboxes,
             account=IntakeTold(tools.chronicle, tools.arrivals),
             clock=tools.clock,
             verifier=verifier,
@@ -139,13 +158,30 @@ def join_inward(
         refused=tools.arrivals.refused,
         limits=_limits(tools.limits, take_descriptors()),
     )
-    return Inward(intake, Listener(parts, group), nursery, verifier, filing, tools.smtp_sockets)
+    return Inward(
+        intake=intake,
+        listener=Listener(parts, group),
+        nursery=nursery,
+        verifier=verifier,
+        filing=filing,
+        sockets=tools.smtp_sockets,
+        book=book,
+        mailboxes=mailboxes,
+        clock=tools.clock,
+    )
 
 
 def _book(settings: Settings, listening: Listening, ring: KeyRing) -> AddressBook:
     return AddressBook(
         settings.mailboxes, listening.domains, listening.postmaster, ring.keys, ring.lost_ids
     )
+
+
+def _of_intake(settings: Settings) -> dict[str, IntakeMailbox]:
+    return {
+        box.id: IntakeMailbox(box.address, Wanted(box.accept_new, box.require))
+        for box in settings.mailboxes.values()
+    }
 
 
 def _limits(limits: Limits, shares: Shares) -> Limits:
@@ -155,10 +191,10 @@ def _limits(limits: Limits, shares: Shares) -> Limits:
     return replace(limits, connections=connections, kept_for_others=kept)
 
 
-def _verifier(listening: Listening, tools: Tools) -> MailVerifier:
+def _resolver(listening: Listening, clock: Clock) -> DnsResolver:
     servers = [(one.host, one.port) for one in listening.resolvers]
-    return MailVerifier(
-        DnsResolver(tools.clock, servers or None),
-        tools.clock,
-        Servers(frozenset({listening.hostname}), frozenset(listening.trusted_authserv_ids)),
-    )
+    return DnsResolver(clock, servers or None)
+
+
+def _servers(listening: Listening) -> Servers:
+    return Servers(frozenset({listening.hostname}), frozenset(listening.trusted_authserv_ids))

@@ -12,7 +12,6 @@ from postroom.api.parts import Bounds, Parts
 from postroom.api.tasks import Kept
 from postroom.config.settings import Settings
 from postroom.core.instant import MINUTE, Instant, Moment
-from postroom.core.token import Key
 from postroom.core.world import Host
 from postroom.ops.bells import CommitBells
 from postroom.ops.chronicle import Chronicle
@@ -24,7 +23,6 @@ from postroom.ops.lastminute import LastMinute
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
 from postroom.ops.tokenkeys import KeyRing, open_keys
-from postroom.outbound.assemble import Signing
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
 from postroom.outbound.compose import SpoolComposer, StoredMessages
@@ -35,22 +33,25 @@ from postroom.outbound.pool import Pool
 from postroom.outbound.staging import SpoolStaging, StagingParts
 from postroom.outbound.submit import JobSubmitter, SubmitParts
 from postroom.ports.host import Clock
+from postroom.service.absent import AbsentKeeper
 from postroom.service.account import LoopAccount, ToldIntake
 from postroom.service.alerting import AlertKeeper
 from postroom.service.alerttelling import AlertTeller
 from postroom.service.backups import DaemonBackups
+from postroom.service.current import Current
 from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.doubting import DoubtKeeper
 from postroom.service.figures import Counts, SignalsView
 from postroom.service.files import Files
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
+from postroom.service.live import Live
 from postroom.service.ownermail import OwnerMail
+from postroom.service.reloading import Reloader, ReloadParts, signing
 from postroom.service.sampling import SampleParts, Sampler
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView
 from postroom.service.way import Way
-from postroom.service.worlds import build_worlds
 from postroom.store.sqlite.outbox import Outbox
 
 
@@ -66,7 +67,9 @@ class Joined:
     keeper: LeaseKeeper
     doubts: DoubtKeeper
     inward: Inward | None
-    keys: tuple[Key, ...]
+    current: Current
+    reloads: Reloader
+    absent: AbsentKeeper
     backups: DaemonBackups
     trust: ClockTrust
     alerts: AlertKeeper
@@ -105,6 +108,7 @@ async def join(
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
     depth = Depth(await outbox.reader.count_by_state())
+    mailboxes = Live(settings.mailboxes)
     settled, signals = Settled(outbox.reader), Signals()
     arrivals, minute = tools.arrivals, LastMinute(clock)
     arrivals.waiting = await outbox.inbox.count_waiting()
@@ -124,48 +128,40 @@ async def join(
         SubmitParts(
             intake=intake,
             staging=staging,
-            mailboxes=settings.mailboxes,
+            mailboxes=mailboxes,
             clock=clock,
             entropy=tools.entropy,
             depth=depth.depth,
             find_job=outbox.reader.find_job,
-            signing=Signing(ring.keys[0], settings.tokens.expiry) if ring.keys else None,
+            signing=signing(settings, ring),
         )
     )
     await _seed_limits(submitter, outbox, clock)
-    host = Host(settings.daemon.slots)
-    worlds = build_worlds(
-        settings.mailboxes,
-        settings.relays,
-        await outbox.loop.load(),
-        host,
-        Moment(clock.now(), clock.monotonic()),
-    )
     name = find_host_name()
-    pools = {id_: Pool(relay, name, tools.timeouts) for id_, relay in settings.relays.items()}
-    way = Way(host, worlds, pools)
+    way = Way(Host(settings.daemon.slots), lambda relay: Pool(relay, name, tools.timeouts))
+    stored = await outbox.loop.load()
+    way.switch(settings, stored, Moment(clock.now(), clock.monotonic()))
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     trust = ClockTrust(clock, outbox.opened.newest_at)
     dispatcher = _dispatcher(tools, outbox, composer, account, way, trust)
     bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
+    absent = AbsentKeeper(outbox.admin, mailboxes, clock, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
     told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
-    for observer in told:
+    for observer in (*told, absent, *(() if inward is None else (inward.intake,))):
         outbox.database.watch(observer)
-    if inward is not None:
-        outbox.database.watch(inward.intake)
+    mail = OwnerMail(submitter, outbox.intake, way.worlds, tools.chronicle)
     sampled = SampleParts(
         reader=outbox.reader,
         leases=outbox.leases,
         depth=depth,
         signals=signals,
-        worlds=worlds,
+        worlds=way.worlds,
         space=outbox.space,
         trust=trust,
         clock=clock,
     )
-    mail = OwnerMail(submitter, outbox.intake, worlds, tools.chronicle)
     alerts = await _alerts(tools, outbox, Sampler(sampled), mail)
     digests = DigestKeeper(
         outbox.digests,
@@ -175,9 +171,26 @@ async def join(
         trust,
         tools.chronicle,
     )
+    current = Current(settings, ring)
+    reloads = Reloader(
+        ReloadParts(
+            tools=tools,
+            outbox=outbox,
+            current=current,
+            mailboxes=mailboxes,
+            way=way,
+            dispatcher=dispatcher,
+            submitter=submitter,
+            doubts=doubts,
+            absent=absent,
+            digests=digests,
+            inward=inward,
+        )
+    )
     backups = DaemonBackups(settings.daemon.state_dir, clock, tools.chronicle)
-    listener = None if inward is None else inward.listener
-    counts = Counts(depth, signals, arrivals, minute, listener, alerts.raised)
+    counts = Counts(
+        depth, signals, arrivals, minute, inward.listener if inward else None, alerts.raised
+    )
     parts = Parts(
         submitter=submitter,
         reader=outbox.reader,
@@ -187,10 +200,11 @@ async def join(
         conversations=outbox.conversations,
         uploads=staging,
         backups=backups,
-        loop=LoopView(outbox.reader, dispatcher, settled, worlds, clock, trust.believed_at),
+        reloads=reloads,
+        loop=LoopView(outbox.reader, dispatcher, settled, way.worlds, clock, trust.believed_at),
         signals=SignalsView(outbox, counts, way, clock),
         messages=StoredMessages(outbox.reader, composer, clock),
-        mailboxes=settings.mailboxes,
+        mailboxes=mailboxes,
         clock=clock,
         trust=trust,
         is_operator=_is_operator,
@@ -212,7 +226,9 @@ async def join(
         keeper,
         doubts,
         inward,
-        ring.keys,
+        current,
+        reloads,
+        absent,
         backups,
         trust,
         alerts,

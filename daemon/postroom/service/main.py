@@ -3,8 +3,10 @@
 import asyncio
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -55,8 +57,9 @@ def run(
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until the daemon listens to it
     settings = load(config)
-    tools = _tools(settings, accepts_lost_keys=accept_lost_keys)
+    tools = _tools(config, settings, accepts_lost_keys=accept_lost_keys)
     tools = fit(tools) if fit is not None else tools
     rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
     daemon = Daemon(settings, tools, rules)
@@ -73,7 +76,7 @@ def run(
     return os.EX_OK
 
 
-def _tools(settings: Settings, *, accepts_lost_keys: bool) -> Tools:
+def _tools(config: Path, settings: Settings, *, accepts_lost_keys: bool) -> Tools:
     clock = SystemClock()
     sockets = take_sockets(os.environ)
     book = Logbook(
@@ -88,6 +91,7 @@ def _tools(settings: Settings, *, accepts_lost_keys: bool) -> Tools:
         chronicle=chronicle,
         supervisor=find_supervisor(os.environ),
         sockets=sockets.get("api", ()),
+        read_settings=partial(load, config),
         smtp_sockets=sockets.get("smtp", ()),
         accepts_lost_keys=accepts_lost_keys,
     )

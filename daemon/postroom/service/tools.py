@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from postroom.api.parts import Bounds
+from postroom.config.settings import Settings
 from postroom.inbound.limits import Limits
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.decisions import Decisions
@@ -28,9 +29,9 @@ OpenOutbox = Callable[
 class Tools:
     """The tools. `sockets` are listening sockets that systemd handed over for the API; none = bind our own.
 
-    `smtp_sockets` are those for mail that comes in; `accepts_lost_keys`: a key of reply addresses may be missing.
-    `open_outbox` opens the store, `timeouts` are for relays, `bounds` for clients of the API, `limits` for those of
-    the listener; `arrivals` counts what comes in.
+    `read_settings` reads them as they are written now (Raises: ConfigError). `smtp_sockets` are those for mail that comes
+    in; `accepts_lost_keys`: a key of reply addresses may be missing. `open_outbox` opens the store, `timeouts` are for
+    relays, `bounds` for clients of the API, `limits` for those of the listener; `arrivals` counts what comes in.
     """
 
     clock: Clock
@@ -39,6 +40,7 @@ class Tools:
     chronicle: Chronicle
     supervisor: Supervisor
     sockets: tuple[socket.socket, ...]
+    read_settings: Callable[[], Settings]
     smtp_sockets: tuple[socket.socket, ...] = ()
     accepts_lost_keys: bool = False
     open_outbox: OpenOutbox = open_outbox

@@ -17,6 +17,7 @@ from postroom.ops.depth import Settled
 from postroom.ops.host import find_host_name
 from postroom.outbound.check import check_mailbox
 from postroom.outbound.dispatch import Dispatcher
+from postroom.outbound.line import Queue
 from postroom.ports.desk import Reader
 from postroom.ports.host import Clock
 from postroom.ports.loop import (
@@ -25,6 +26,7 @@ from postroom.ports.loop import (
     Explanation,
     GateReport,
     GateVerdict,
+    QueueView,
     SlowedView,
 )
 from postroom.ports.looping import WaitingRow
@@ -80,6 +82,11 @@ class LoopView:
         waits = standing is not None and (not standing.is_true or standing.pending_since)
         earliest = None if waits else _earliest(findings, self._clock.now())
         return Explanation(delivery.state, gates, earliest)
+
+    def find_queues(self) -> tuple[QueueView, ...]:
+        """What the loop has in front of it."""
+        is_doubted = self._believed_at() is not None
+        return tuple(_queue(one, is_doubted=is_doubted) for one in self._dispatcher.queues())
 
     async def wait_settled(self, number: int, timeout_s: float) -> JobRecord | None:
         """The job once it is settled, or as it stands after `timeout_s`."""
@@ -139,12 +146,31 @@ def _report(finding: Finding, standing: Standing | None, delivery: DeliveryRecor
         is_open = standing.is_true and standing.pending_since is None
         verdict = GateVerdict.PASSED if is_open else GateVerdict.BLOCKED
         return GateReport(finding.gate, verdict, standing.found, standing.wanted, None)
+    return _gate(finding)
+
+
+def _gate(finding: Finding) -> GateReport:
     return GateReport(
         name=finding.gate,
         verdict=GateVerdict.PASSED if finding.is_passed else GateVerdict.BLOCKED,
         value=finding.value,
         threshold=finding.threshold,
         until=finding.until,
+    )
+
+
+def _queue(queue: Queue, *, is_doubted: bool) -> QueueView:
+    stop = None if queue.finding is None else _gate(queue.finding)
+    if queue.first is None and queue.doubtful_at is not None and is_doubted:
+        stop = CLOCK_GATE
+    return QueueView(
+        mailbox_id=queue.mailbox_id,
+        lane=queue.lane,
+        domain=queue.domain,
+        first=None if queue.first is None else queue.first.number,
+        stop=stop,
+        read=queue.read,
+        next_at=queue.next_at,
     )
 
 

@@ -17,8 +17,10 @@ from postroom.api.routes import (
     jobs,
     leases,
     mailboxes,
+    reload,
     suppressions,
     threads,
+    waiting,
 )
 from postroom.api.routing import Call, Result, Route, Text
 
@@ -41,11 +43,13 @@ ROUTES: Final[tuple[Route, ...]] = (
     *suppressions.ROUTES,
     *attachments.ROUTES,
     *mailboxes.ROUTES,
+    *waiting.ROUTES,
     *events.ROUTES,
     *leases.ROUTES,
     *consumers.ROUTES,
     *threads.ROUTES,
     *daemon.ROUTES,
     *backups.ROUTES,
+    *reload.ROUTES,
     Route("GET", "/openapi.json", openapi, "This description", {200: None}),
 )

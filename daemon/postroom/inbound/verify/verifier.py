@@ -72,6 +72,14 @@ class MailVerifier:
         self._budget_s = budget_s
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="verify")
 
+    def ask_at(self, resolver: Resolver) -> None:
+        """Ask there from the next message on."""
+        self._resolver = resolver
+
+    def trust(self, servers: Servers) -> None:
+        """Trust these from the next message on."""
+        self._servers = servers
+
     async def verify(self, question: Question) -> Authentication:
         """All of the evidence, with its verdict."""
         loop = asyncio.get_running_loop()

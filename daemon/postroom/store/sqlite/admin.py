@@ -22,11 +22,10 @@ from postroom.ports.desk import (
 )
 from postroom.store.sqlite.admin_cancel import BulkCancelling, Cancelling, Rescheduling
 from postroom.store.sqlite.admin_mailbox import (
-    Freeing,
-    Holding,
     NotingMailboxes,
     Pausing,
     Resuming,
+    SettlingMailbox,
     Suppressing,
     Unsuppressing,
 )
@@ -171,18 +170,22 @@ class SqliteAdmin:
 
     async def hold_missing_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
         """Hold what waits for mailboxes that are gone, free what waits for those that came back."""
-        gone = await self._control(NotingMailboxes(configured, at))
-        for mailbox_id in gone:
-            await self._until_none(Holding(mailbox_id, at, BITE))
-        for mailbox_id in sorted(configured):
-            await self._until_none(Freeing(mailbox_id, at, BITE))
+        known = await self._control(NotingMailboxes(configured, at))
+        for mailbox_id in known:
+            await self.settle_mailbox(mailbox_id, at)
+
+    async def note_mailboxes(self, configured: frozenset[str], at: Instant) -> None:
+        """Remember which mailboxes there are."""
+        await self._control(NotingMailboxes(configured, at))
+
+    async def settle_mailbox(self, mailbox_id: str, at: Instant) -> None:
+        """Hold what waits for a mailbox that is gone, free what was held for one that is there."""
+        unit = SettlingMailbox(mailbox_id, at, BITE)
+        while await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS_EACH * BITE):
+            pass
 
     async def _control(self, unit: Unit[T], weight: int = _ROWS_EACH) -> T:
         return await self._database.write(unit, lane=WriteLane.CONTROL, weight=weight)
-
-    async def _until_none(self, unit: Unit[int]) -> None:
-        while await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS_EACH * BITE):
-            pass
 
     async def _in_bulk(
         self,

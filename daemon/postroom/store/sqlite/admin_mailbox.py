@@ -36,7 +36,8 @@ _UNSUPPRESS: Final = (
     "DELETE FROM suppression WHERE address_key = ? AND mailbox_id = ? RETURNING number"
 )
 
-_KNOWN: Final = "SELECT id FROM mailbox"
+_KNOWN: Final = "SELECT id FROM mailbox ORDER BY id"
+_IS_GONE: Final = "SELECT removed_at IS NOT NULL FROM mailbox WHERE id = ?"
 _REMOVED: Final = "UPDATE mailbox SET removed_at = ? WHERE id = ? AND removed_at IS NULL"
 _BACK: Final = "UPDATE mailbox SET removed_at = NULL WHERE id = ? AND removed_at IS NOT NULL"
 _WAITING: Final = """
@@ -45,6 +46,10 @@ _HOLD: Final = f"""
     UPDATE delivery SET state = 'held', hold_reason = 'mailbox_removed', reason_code = 'mailbox_removed',
         version = version + 1
     WHERE number = ? RETURNING {MOVED}"""
+_STOP: Final = f"""
+    UPDATE delivery SET state = 'held', hold_reason = 'mailbox_removed', reason_code = 'mailbox_removed', stage = NULL,
+        deferrals = deferrals + 1, crashes = 0, version = version + 1
+    WHERE number = ? RETURNING {MOVED}"""
 _HELD: Final = """
     SELECT number, state FROM delivery
     WHERE mailbox_id = ? AND state = 'held' AND hold_reason = 'mailbox_removed' LIMIT ?"""
@@ -52,6 +57,16 @@ _FREE: Final = f"""
     UPDATE delivery SET state = 'pending', hold_reason = NULL, reason_code = NULL, version = version + 1
     WHERE number = ? RETURNING {MOVED}"""
 _BY: Final = "config"
+
+
+def stop_removed(conn: sqlite3.Connection, number: int, at: Instant, by: str) -> tuple[Change, ...]:
+    """Hold a delivery that is under way before its mark: its mailbox is gone."""
+    moved = conn.execute(_STOP, (number,)).fetchone()
+    return record(conn, moved, _held(DeliveryState.SENDING, at, by))
+
+
+def _held(before: DeliveryState, at: Instant, by: str) -> Step:
+    return Step(before, DeliveryState.HELD, at, by, ReasonCode.MAILBOX_REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,48 +138,38 @@ class NotingMailboxes:
     at: Instant
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[tuple[str, ...]]:
-        """The mailboxes that are gone."""
+        """Every mailbox that was ever there."""
         for mailbox_id in sorted(self.configured | set(each_mailbox(conn, None))):
             conn.execute(_KNOW, (mailbox_id,))
         known = [row[0] for row in conn.execute(_KNOWN)]
-        gone = tuple(mailbox_id for mailbox_id in known if mailbox_id not in self.configured)
+        gone = [mailbox_id for mailbox_id in known if mailbox_id not in self.configured]
         conn.executemany(_REMOVED, [(self.at, mailbox_id) for mailbox_id in gone])
         conn.executemany(_BACK, [(mailbox_id,) for mailbox_id in self.configured])
-        return UnitResult(gone)
+        return UnitResult(tuple(known))
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
-    """A unit that holds some of what waits for a mailbox that is gone."""
+class SettlingMailbox:
+    """A unit that holds some of what waits for a mailbox that is gone, or frees what was held for one that is there."""
 
     mailbox_id: str
     at: Instant
     limit: int
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
-        """How many; 0 = no more wait."""
+        """How many; 0 = it is done."""
+        row = conn.execute(_IS_GONE, (self.mailbox_id,)).fetchone()
+        return self._hold(conn) if row is not None and row[0] else self._free(conn)
+
+    def _hold(self, conn: sqlite3.Connection) -> UnitResult[int]:
         found = conn.execute(_WAITING, (self.mailbox_id, self.limit)).fetchall()
         changes: list[Change] = []
         for row in found:
             moved = conn.execute(_HOLD, (row["number"],)).fetchone()
-            before = DeliveryState(row["state"])
-            reason = ReasonCode.MAILBOX_REMOVED
-            changes.extend(
-                record(conn, moved, Step(before, DeliveryState.HELD, self.at, _BY, reason))
-            )
+            changes += record(conn, moved, _held(DeliveryState(row["state"]), self.at, _BY))
         return UnitResult(len(found), tuple(changes))
 
-
-@dataclass(frozen=True, slots=True)
-class Freeing:
-    """A unit that frees some of what was held because its mailbox was gone."""
-
-    mailbox_id: str
-    at: Instant
-    limit: int
-
-    def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
-        """How many; 0 = no more are held."""
+    def _free(self, conn: sqlite3.Connection) -> UnitResult[int]:
         found = conn.execute(_HELD, (self.mailbox_id, self.limit)).fetchall()
         changes: list[Change] = []
         for row in found:

@@ -10,6 +10,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.changes import Change, DeliveryQuarantined, RowsWaiting
 from postroom.ports.looping import MarkStopped, Start, Started
+from postroom.store.sqlite.admin_mailbox import stop_removed
 from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
@@ -46,7 +47,7 @@ _SET_ASIDE: Final = """
 
 _FIND_STARTED: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.claim, d.marked_at, d.not_after,
-           d.reason_code, d.doubts, d.thread, d.if_json, d.recipient_key, m.paused_at,
+           d.reason_code, d.doubts, d.thread, d.if_json, d.recipient_key, m.paused_at, m.removed_at,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
     FROM delivery AS d LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
@@ -130,6 +131,9 @@ def mark(
         reason = row["reason_code"] and ReasonCode(row["reason_code"])
         return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
     stopped = _judge(row, at) or _judge_condition(conn, row) or _judge_pause(row)
+    if row["removed_at"] is not None and (stopped is None or stopped.state in WAITING):
+        stopped = MarkStopped(_S.HELD, ReasonCode.MAILBOX_REMOVED)
+        return UnitResult(stopped, stop_removed(conn, number, at, BY))
     if _is_held(conn, row) and (stopped is None or stopped.state in WAITING):
         stopped = MarkStopped(_S.HELD, ReasonCode.LOOP)
         return UnitResult(stopped, put_aside(conn, number, _S.SENDING, at, BY))

@@ -15,6 +15,7 @@ from postroom.core.record import (
     MailboxRecord,
     Page,
     Raw,
+    Retries,
     StagedRecord,
     SuppressionRecord,
 )
@@ -56,6 +57,12 @@ class SqliteReader:
     async def find_holds(self) -> tuple[Hold, ...]:
         """How many deliveries are held, by mailbox and reason."""
         return await self._database.read(reads_deliveries.find_holds)
+
+    async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
+        """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
+        return await self._database.read(
+            partial(reads_deliveries.find_retries, mailbox_id=mailbox_id)
+        )
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int

@@ -9,7 +9,8 @@ from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.message import reply_to_of
-from postroom.core.record import DeliveryRecord, Page
+from postroom.core.reason import ReasonCode
+from postroom.core.record import DeliveryRecord, Page, Retries
 from postroom.ports.desk import DeliveryFilter, Hold
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import (
@@ -47,6 +48,12 @@ _BY_HOLD: Final = f"""
 _HOLDS: Final = """
     SELECT mailbox_id, hold_reason, count(*) FROM delivery INDEXED BY delivery_held
     WHERE state = 'held' GROUP BY mailbox_id, hold_reason"""
+
+_RETRIES: Final = """
+    SELECT reason_code, count(*), min(due_at) FROM (
+        SELECT reason_code, due_at FROM delivery INDEXED BY delivery_state
+        WHERE mailbox_id = ? AND state = 'retry_scheduled' ORDER BY number LIMIT 1000)
+    GROUP BY reason_code ORDER BY 2 DESC, 1"""
 
 _DEAD: Final = """
     SELECT number FROM delivery
@@ -125,6 +132,14 @@ def find_holds(conn: sqlite3.Connection) -> tuple[Hold, ...]:
     return tuple(
         Hold(mailbox_id, HoldReason(reason), count)
         for mailbox_id, reason, count in conn.execute(_HOLDS)
+    )
+
+
+def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ...]:
+    """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
+    return tuple(
+        Retries(mailbox_id, None if code is None else ReasonCode(code), count, Instant(next_at))
+        for code, count, next_at in conn.execute(_RETRIES, (mailbox_id,))
     )
 
 

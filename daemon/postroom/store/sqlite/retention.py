@@ -1,7 +1,7 @@
 """What age takes: content and history of settled jobs, events, what was received, uploads, pace buckets, unnamed files.
 
-It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; of every
-delivery its number, thread, mailbox, recipient hash and Message-ID. A job with a delivery that is uncertain, held or
+It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; as long as
+tokens are valid, of every delivery its number, thread, mailbox, recipient hash and Message-ID, and the threads. A job with a delivery that is uncertain, held or
 not settled does not age. Small bites: each unit writes at most 500 rows, and the others' units come between.
 
 A job goes in three steps, each safe to be the last before a crash: it is closed (`expired_at`; from then on answers
@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from postroom.core.instant import MINUTE, Instant, micros
+from postroom.core.matching import WEAK_FOR
 from postroom.core.retention import Retention
 from postroom.core.status import JobStatus
 from postroom.store.sqlite.database import Database
@@ -30,6 +31,12 @@ from postroom.store.sqlite.retention_inbox import (
     DroppingReceived,
 )
 from postroom.store.sqlite.retention_jobs import Closing, OldJobs, Removing, find_closed, find_old
+from postroom.store.sqlite.retention_threads import (
+    DROP_TOMBSTONES,
+    DroppingThreads,
+    OldThreads,
+    find_forgotten,
+)
 from postroom.store.sqlite.staged import Dooming, Forgetting, Unstaging
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
@@ -39,6 +46,11 @@ T = TypeVar("T")
 # Rows that one unit writes. A delivery leaves ten indexes, which costs as much as several plain rows.
 BITE: Final = 500
 JOBS_BITE: Final = 200
+
+# A token is valid to the end of the week in which its time is over.
+_WEEK: Final = timedelta(days=7)
+# A run looks at so many bites of threads, and the next one goes on from there: a million are looked at in a day.
+_THREAD_BITES: Final = 24
 
 _PACE_KEPT: Final = timedelta(hours=24, minutes=1)
 # What lies in the spool without a name may be about to get one: no accept takes a day.
@@ -56,6 +68,10 @@ _DROP_SPEEDS: Final = """
 
 
 _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
+_ALIVE: Final = f"{_NAMED} AND refs > 0 AND doomed_at IS NULL"
+_NEXT_NAMED: Final = """
+    SELECT sha256 FROM spool_file WHERE sha256 > ? AND refs > 0 AND doomed_at IS NULL
+    ORDER BY sha256 LIMIT ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,7 @@ class Taken:
     files: int
     buckets: int
     received: int = 0
+    threads: int = 0
 
 
 class SqliteRetention:
@@ -88,22 +105,30 @@ class SqliteRetention:
         self._kept = kept
         self._unlink = unlink
         self._may_doom = may_doom
+        self._file = ""  # and that over files behind this one
+        self._thread = 0  # the walk over threads goes on behind this one
+
+    def keep(self, kept: Retention) -> None:
+        """From now on keep things for so long."""
+        self._kept = kept
 
     async def run(self, now: Instant) -> Taken:
         """Take everything that is old at `now`."""
         jobs = await self._take_jobs(now)
         events = await self._repeat(DroppingEvents(_before(now, self._kept.events), BITE))
         received = await self._repeat(DroppingReceived(_before(now, self._kept.events), BITE))
-        of_answers = ((DROP_REFS, self._kept.answers), (DROP_KNOWN, self._kept.answers))
+        answers = self._kept.answers + _WEEK
+        of_answers = [(sql, answers) for sql in (DROP_REFS, DROP_KNOWN, DROP_TOMBSTONES)]
         for sql, age in (*MEMORY, *of_answers):
             await self._repeat(_Dropping(sql, _before(now, age)))
+        threads = await self._take_threads(_before(now, max(answers, WEAK_FOR)))
         staged = await self._repeat(Unstaging(_before(now, self._kept.staged), BITE))
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
         for sql in (_DROP_PAUSES, _DROP_SPEEDS):
             buckets += await self._repeat(_Dropping(sql, _before(now, _PACE_KEPT)))
-        return Taken(jobs, events, staged, files, buckets, received)
+        return Taken(jobs, events, staged, files, buckets, received, threads)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
         """Those of these hex SHA-256 that no row names: what a crash or a refused job left in the spool."""
@@ -113,6 +138,17 @@ class SqliteRetention:
             named = await self._database.read(partial(_find_named, digests=some))
             found += [sha256 for sha256 in some if sha256 not in named]
         return tuple(found)
+
+    async def find_named(self) -> tuple[str, ...]:
+        """The hex SHA-256 of the next files that rows name; the walk goes on with each call, and begins anew at the end."""
+        found = await self._database.read(partial(_next_named, after=self._file, limit=BITE))
+        self._file = found[-1] if len(found) == BITE else ""
+        return found
+
+    async def find_still_named(self, digests: Sequence[str]) -> tuple[str, ...]:
+        """Those of these that rows still name, and that are not just being removed."""
+        named = await self._database.read(partial(_find_named, digests=digests, sql=_ALIVE))
+        return tuple(sha256 for sha256 in digests if sha256 in named)
 
     async def _take_jobs(self, now: Instant) -> int:
         taken = 0
@@ -144,6 +180,18 @@ class SqliteRetention:
         while left:
             left = await self._write(Removing(left, JOBS_BITE), JOBS_BITE)
         return len(closed)
+
+    async def _take_threads(self, before: Instant) -> int:
+        taken = 0
+        for _ in range(_THREAD_BITES):
+            look = partial(find_forgotten, before=before, after=self._thread, limit=BITE)
+            old: OldThreads = await self._database.read(look)
+            if old.numbers:
+                taken += await self._write(DroppingThreads(old.numbers), BITE)
+            self._thread = old.after
+            if not self._thread:
+                break
+        return taken
 
     async def _take_files(self, now: Instant) -> int:
         taken = 0
@@ -181,7 +229,13 @@ def _before(now: Instant, age: timedelta) -> Instant:
     return Instant(now - micros(age))
 
 
-def _find_named(conn: sqlite3.Connection, digests: Sequence[str]) -> frozenset[str]:
+def _next_named(conn: sqlite3.Connection, after: str, limit: int) -> tuple[str, ...]:
+    return tuple(sha256 for (sha256,) in conn.execute(_NEXT_NAMED, (after, limit)))
+
+
+def _find_named(
+    conn: sqlite3.Connection, digests: Sequence[str], sql: str = _NAMED
+) -> frozenset[str]:
     marks = ", ".join("?" * len(digests))
-    rows = conn.execute(_NAMED.format(marks=marks), tuple(digests))
+    rows = conn.execute(sql.format(marks=marks), tuple(digests))
     return frozenset(sha256 for (sha256,) in rows)

@@ -33,10 +33,10 @@ _FINAL: Final = """
     WHERE job = ? AND recipient_hash = x''"""
 
 _DELIVERIES: Final = """
-    SELECT number, job, mailbox_id, lane, thread, recipient_key, message_id, state FROM delivery WHERE job = ? LIMIT ?"""
+    SELECT number, job, mailbox_id, lane, thread, recipient_key, message_id, state, created_at FROM delivery WHERE job = ? LIMIT ?"""
 _BURY: Final = """
-    INSERT INTO delivery_tombstone (number, job, mailbox_id, thread, recipient_hash, message_id, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+    INSERT INTO delivery_tombstone (number, job, mailbox_id, thread, recipient_hash, message_id, state, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _DROP_HISTORY: Final = "DELETE FROM history WHERE delivery = ?"
 _DROP_DELIVERY: Final = "DELETE FROM delivery WHERE number = ?"
 
@@ -131,7 +131,7 @@ def _bury(conn: sqlite3.Connection, row: sqlite3.Row) -> int:
     number = row["number"]
     recipient_hash = hashlib.sha256(row["recipient_key"].encode()).digest()
     kept = (number, row["job"], row["mailbox_id"], row["thread"], recipient_hash)
-    conn.execute(_BURY, (*kept, row["message_id"], row["state"]))
+    conn.execute(_BURY, (*kept, row["message_id"], row["state"], row["created_at"]))
     past = conn.execute(_DROP_HISTORY, (number,)).rowcount
     conn.execute(_DROP_DELIVERY, (number,))
     return past

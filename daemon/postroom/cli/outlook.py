@@ -1,0 +1,117 @@
+"""What waits on what, in one screen: every lane with its queues, what is held, what is tried again."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import click
+
+from postroom.cli.admin import mailboxes_table
+from postroom.cli.desk import Desk
+from postroom.cli.exits import Exit
+from postroom.cli.held import tell_holds
+from postroom.cli.meanings import tell_reasons, waiting_at
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.cli.wording import short
+from postroom.client.errors import NotFound
+
+
+_KINDS: Final = {"mailbox_id": "mailbox", "relay": "relay"}
+# Of a queue that no gate stops: whether none of it is due.
+_WAITS: Final = {True: "its time", False: "nothing"}
+
+
+def _count(state: str) -> Column:
+    return column(state.partition("_")[0].upper(), "depth", state)
+
+
+_LANES: Final = (
+    column("MAILBOX", "mailbox_id"),
+    column("LANE", "priority"),
+    _count("pending"),
+    _count("retry_scheduled"),
+    _count("held"),
+    _count("sending"),
+    _count("uncertain"),
+    Column(
+        "LONGEST DUE", lambda row: f"{plain(age)} s" if (age := row["oldest_due_age_s"]) else ""
+    ),
+)
+_QUEUES: Final = (
+    column("MAILBOX", "mailbox_id"),
+    column("LANE", "priority"),
+    column("DOMAIN", "domain"),
+    Column(
+        "WAITS FOR", lambda row: plain(row.get("blocked_by")) or _WAITS[row["first_id"] is None]
+    ),
+    column("VALUE", "value"),
+    column("THRESHOLD", "threshold"),
+    Column("UNTIL", lambda row: short(row.get("until_at") or row.get("next_at"))),
+    column("NEXT", "first_id"),
+)
+_RETRIES: Final = (
+    column("MAILBOX", "mailbox_id"),
+    column("TRIED AGAIN", "deliveries"),
+    column("REASON", "reason_code"),
+    Column("FIRST TRY", lambda row: short(row.get("next_at"))),
+)
+
+
+def tell_waiting(desk: Desk, **asked: str | None) -> None:
+    """Print what waits on what, of a mailbox, a relay, a lane or everything."""
+    with _known(asked):
+        found = desk.client.waiting(**asked)
+    if desk.is_json:
+        emit(found)
+        return
+    lanes = found["items"]
+    boxes = {one["mailbox_id"] for one in lanes} | {asked.get("mailbox_id")}
+    shown = [one for one in desk.client.mailboxes()["items"] if _is_meant(one, asked, boxes)]
+    if shown:
+        mailboxes_table(shown)
+        data("")
+    data(f"{plain(found['in_flight'])} of {plain(found['slots'])} slots are under way.")
+    if not lanes:
+        talk("Nothing waits.")
+        return
+    data("")
+    table(lanes, _LANES)
+    queues = [{**lane, **queue} for lane in lanes for queue in lane["queues"]]
+    if queues:
+        data("")
+        table(queues, _QUEUES)
+        _tell_gates(queues)
+    if found["holds"]:
+        data("")
+        tell_holds(found["holds"])
+    if found["retries"]:
+        data("")
+        table(found["retries"], _RETRIES)
+        tell_reasons(found["retries"])
+
+
+@contextlib.contextmanager
+def _known(asked: Mapping[str, str | None]) -> Iterator[None]:
+    try:
+        yield
+    except NotFound as error:
+        named = [f"{kind} '{plain(asked[key])}'" for key, kind in _KINDS.items() if asked.get(key)]
+        talk(f"postroom: there is no {' of '.join(named)}")
+        talk("  What to do: `postroom mailboxes` lists mailboxes and their relays.")
+        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
+
+
+def _is_meant(box: Json, asked: Mapping[str, str | None], boxes: set[str | None]) -> bool:
+    relay = asked.get("relay")
+    return box["relay"] == relay if relay is not None else box["id"] in boxes
+
+
+def _tell_gates(queues: list[Json]) -> None:
+    """What each gate in the table means, once."""
+    for gate in dict.fromkeys(plain(row.get("blocked_by")) for row in queues):
+        waiting = waiting_at(gate)
+        if waiting is not None:
+            talk(f"{gate}: {waiting.because}.")
+            talk(f"{' ' * len(gate)}  What to do: {waiting.to_do}")
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    tell_reasons({"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues)

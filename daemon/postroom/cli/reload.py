@@ -1,0 +1,73 @@
+"""Having the running daemon read its settings again: reload."""
+
+from typing import Final
+
+import click
+
+from postroom.cli.desk import Desk, at_desk
+from postroom.cli.exits import Exit
+from postroom.cli.paper import Column, Json, column, data, emit, plain_text, table, talk
+from postroom.client.errors import Invalid
+
+
+_WRONG: Final = "settings_wrong"
+_CHANGES: Final = (
+    column("SETTING", "path"),
+    column("CHANGE", "kind"),
+    column("WAS", "before"),
+    column("IS", "after"),
+    Column("COUNTS", lambda row: row["counts"]),
+)
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@at_desk()
+def reload(desk: Desk, *, dry_run: bool) -> int:
+    """Have the daemon read its settings again; says what changed.
+
+    For root and the daemon's own user. Exits 78 when the settings are wrong: then nothing changes. What needs a restart
+    is said, and counts after one.
+    """
+    try:
+        found = desk.client.reload(dry_run=dry_run)
+    except Invalid as error:
+        if error.code != _WRONG:
+            raise
+        return _tell_wrong(desk, error.problem.get("problems") or [])
+    if desk.is_json:
+        emit(found)
+    else:
+        _tell(found, is_dry_run=dry_run)
+    return Exit.OK
+
+
+def _tell(found: Json, *, is_dry_run: bool) -> None:
+    rows = [one | {"counts": "now"} for one in found["changed"]]
+    rows += [one | {"counts": "after a restart"} for one in found["needs_restart"]]
+    for warning in found["warnings"]:
+        talk(plain_text(f"warning: {_line(warning)}"))
+    if rows:
+        table(rows, _CHANGES)
+    if is_dry_run:
+        talk("Nothing was changed: this is what a reload would do.")
+    elif not rows:
+        data("The settings are read again; none is another one.")
+    if found["needs_restart"] and not is_dry_run:
+        talk("What counts after a restart: systemctl restart postroom.")
+
+
+def _tell_wrong(desk: Desk, problems: list[Json]) -> int:
+    if desk.is_json:
+        emit({"ok": False, "problems": problems})
+    else:
+        talk("postroom: the settings are wrong; the daemon goes on with those that it has:")
+        for problem in problems:
+            talk(plain_text(_line(problem)))
+    return Exit.CONFIG
+
+
+def _line(problem: Json) -> str:
+    """As `config check` says it."""
+    where = f"{problem['file']}: {problem['key']}" if problem["key"] else problem["file"]
+    return f"{where}: {problem['wrong']} {problem['fix']}".rstrip()

@@ -1,0 +1,132 @@
+"""Conversations go when no token that names them can be valid any more, and not while anything names them."""
+
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import Instant
+from postroom.core.retention import Retention
+from postroom.store.sqlite import retention as module
+from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.retention import SqliteRetention, Taken
+from postroom.store.sqlite.retention_threads import DroppingThreads
+from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.desk_store import DAY, NOW, database, memory, put, put_job, run
+
+
+S = DeliveryState
+KEPT = Retention(answers=timedelta(days=100))
+OVER = 108  # and a week, since tokens end with one
+
+
+async def unlink(sha256: str) -> bool:
+    return True
+
+
+def retention(opened: Database) -> SqliteRetention:
+    return SqliteRetention(opened, KEPT, unlink, lambda: True)
+
+
+def after(days: float) -> Instant:
+    return Instant(NOW + int(days * DAY))
+
+
+async def count(opened: Database, table: str) -> int:
+    def unit(conn: sqlite3.Connection) -> UnitResult[int]:
+        return UnitResult(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+    return await opened.write(unit, lane=WriteLane.REST)
+
+
+async def act(opened: Database, statement: str) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(statement)
+        return UnitResult(None)
+
+    await opened.write(unit, lane=WriteLane.REST)
+
+
+async def test_tombstones_and_threads_go_a_week_after_tokens_end_and_keys_stay(
+    tmp_path: Path,
+) -> None:
+    async with database(tmp_path) as opened:
+        await put(opened, S.SENT, keyed=True)
+        await retention(opened).run(after(31))
+        assert (await count(opened, "delivery"), await count(opened, "delivery_tombstone")) == (
+            0,
+            1,
+        )
+        await retention(opened).run(after(OVER - 2))
+        assert (await count(opened, "delivery_tombstone"), await count(opened, "thread")) == (1, 1)
+        assert (await retention(opened).run(after(OVER))).threads == 1
+        assert (await count(opened, "delivery_tombstone"), await count(opened, "thread")) == (0, 0)
+        assert await count(opened, "idempotency") == 1
+
+
+NAMES = {
+    "an id of a mail": "INSERT INTO message_ref VALUES ('support', x'00', 1, NULL, {late})",
+    "an event": "INSERT INTO event (type, mailbox_id, thread, created_at, data) VALUES ('t', 'support', 1, {late}, '')",
+    "a mail that is not read yet": "INSERT INTO received_thread VALUES (1, 1)",
+    "a count of mails": "INSERT INTO velocity VALUES ('support', 't', 1, 1, {late})",
+    "a hold": "INSERT INTO hold VALUES ('support', 'thread', '1', 1, 1, 'p', 'e', 0)",
+}
+
+
+@pytest.mark.parametrize("statement", NAMES.values(), ids=NAMES.keys())
+async def test_a_thread_that_something_names_stays(statement: str, tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        await put(opened, S.SENT)
+        await retention(opened).run(after(31))
+        await act(opened, statement.format(late=after(OVER)))
+        assert (await retention(opened).run(after(OVER))).threads == 0
+        assert await count(opened, "thread") == 1
+
+
+@pytest.mark.parametrize("state", [S.PENDING, S.HELD, S.UNCERTAIN])
+async def test_a_thread_stays_with_its_delivery(state: DeliveryState, tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        await put(opened, state)
+        await retention(opened).run(after(10_000))
+        assert await count(opened, "thread") == 1
+
+
+async def test_what_consumers_remember_of_a_thread_goes_with_it(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        await put(opened, S.SENT)
+        await act(opened, "INSERT INTO consumer VALUES ('default', 0)")
+        await act(opened, "INSERT INTO fence VALUES ('default', 1, 7), ('default', 2, 8)")
+        await act(opened, "INSERT INTO thread_delay VALUES ('default', 1, 0)")
+        await retention(opened).run(after(OVER))
+        assert (await count(opened, "fence"), await count(opened, "thread_delay")) == (1, 0)
+
+
+async def test_a_number_is_never_given_again(tmp_path: Path) -> None:
+    async with database(tmp_path) as opened:
+        (first,) = await put(opened, S.SENT)
+        await retention(opened).run(after(OVER))
+        assert (await count(opened, "thread"), await count(opened, "delivery")) == (0, 0)
+        (second,) = await put(opened, S.SENT)
+        assert second > first
+
+
+async def test_a_long_walk_goes_on_where_the_last_run_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_THREAD_BITES", 1)
+    monkeypatch.setattr(module, "BITE", 2)
+    async with database(tmp_path) as opened:
+        for _ in range(5):
+            await put(opened, S.SENT)
+        kept = retention(opened)
+        taken: list[Taken] = [await kept.run(after(OVER)) for _ in range(3)]
+        assert [one.threads for one in taken] == [2, 2, 1]
+
+
+def test_a_thread_that_is_named_since_it_was_looked_at_stays() -> None:
+    with memory() as conn:
+        put_job(conn, S.SENT)
+        assert run(conn, DroppingThreads((1,))) == (0, ())
+        assert conn.execute("SELECT count(*) FROM thread").fetchone()[0] == 1
