@@ -185,7 +185,8 @@ async def test_all_the_work_is_done_under_what_the_unit_forbids(
         api.bind(str(folder / "api.sock"))
         api.listen()
         notify.bind(str(folder / "notify"))
-        (folder / "notify").chmod(0o777)
+        for one in ("notify", "api.sock"):
+            (folder / one).chmod(0o777)
         (folder / "report.txt").write_text("All is well.")
         async with (
             relay_and_names(folder) as relay,
@@ -207,6 +208,10 @@ async def test_all_the_work_is_done_under_what_the_unit_forbids(
                 assert event["authentication"]["verdict"] == "pass"
                 assert event["message"]["parse"] == "complete"
                 assert event["message"]["attachments"][0]["filename"] == "order.csv"
+
+                words = ("-m", "postroom.cli", "reload", "--socket", str(folder / "api.sock"))
+                reloaded = await asyncio.to_thread(run, plan(folder, *words))
+                assert reloaded.returncode == 0, reloaded.stderr
 
                 backup = folder / "backup.tar"
                 words = [*POSTROOM, "backup", str(backup), "--socket", str(folder / "api.sock")]
