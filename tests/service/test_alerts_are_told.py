@@ -17,6 +17,7 @@ from postroom.core.mailbox import Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
 from postroom.core.world import Host, RelayState, World, mailbox_state, relay_state
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.depth import Depth
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
@@ -66,7 +67,7 @@ class Office:
         }
         self.posted = Posted(refuses)
         chronicle = Chronicle(book, Throttle(self.clock))
-        mail = OwnerMail(self.posted, self.posted, self.worlds, chronicle)
+        mail = OwnerMail(self.posted, self.posted, self.worlds, Depth({}), chronicle)
         self.teller = AlertTeller(mail, self.clock, lambda: "host.example")
 
     async def tell(

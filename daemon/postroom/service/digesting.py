@@ -85,7 +85,8 @@ class DigestKeeper:
             letter = digest_letter(mailbox_id, account, due, self._host())
             if letter is not None:
                 key = f"postroom-digest-{mailbox_id}-{due}"
-                await self._mail.post(Posting(letter, owners[mailbox_id], key))
+                about = frozenset({mailbox_id})
+                await self._mail.post(Posting(letter, owners[mailbox_id], key, about))
         if begun or late:
             await self._digests.note(begun | dict.fromkeys(late, due))
 
