@@ -6,6 +6,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -22,6 +23,7 @@ from postroom.core.alert import MEANINGS as ALERTS
 from postroom.core.alertrules import RULES
 from postroom.core.bouncereason import MEANINGS as BOUNCES
 from postroom.core.bouncereason import BounceClass
+from postroom.core.breaker import PROBING
 from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
 from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
@@ -206,6 +208,18 @@ def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None
     assert {name: (cells[0], cells[2]) for name, cells in told.items()} == {
         name: (one.because, one.to_do) for name, one in WAITS.items()
     }
+
+
+def test_every_stop_is_in_the_manual_with_its_probes() -> None:
+    assert _table("operating.md", "stopped for") == {
+        str(reason): [_span(each.first), _span(each.longest)] for reason, each in PROBING.items()
+    }
+
+
+def _span(wait: timedelta) -> str:
+    seconds = round(wait.total_seconds())
+    units = ((3600, "h"), (60, "min"), (1, "s"))
+    return next(f"{seconds // unit} {name}" for unit, name in units if seconds % unit == 0)
 
 
 def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:
