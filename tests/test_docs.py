@@ -16,6 +16,7 @@ from postroom.api.requests import JobRequest
 from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
+from postroom.cli.meanings import HOLDS
 from postroom.client.fields import JobFields
 from postroom.config.effects import RULES as EFFECTS
 from postroom.core.alert import CAUSES, AlertKind, Cause
@@ -24,7 +25,7 @@ from postroom.core.alertrules import RULES
 from postroom.core.bouncereason import MEANINGS as BOUNCES
 from postroom.core.bouncereason import BounceClass
 from postroom.core.breaker import PROBING
-from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
+from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback, HoldReason
 from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
 from postroom.core.jobfields import _FIELDS
@@ -207,6 +208,13 @@ def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None
     assert list(told) == [gate.name for gate in GATES]
     assert {name: (cells[0], cells[2]) for name, cells in told.items()} == {
         name: (one.because, one.to_do) for name, one in WAITS.items()
+    }
+
+
+def test_all_that_holds_mail_is_in_the_manual() -> None:
+    assert {"mailbox paused", *HoldReason} == set(HOLDS)
+    assert _table("operating.md", "held by") == {
+        str(by): [one.because, one.to_do] for by, one in HOLDS.items()
     }
 
 

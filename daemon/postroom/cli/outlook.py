@@ -8,6 +8,7 @@ import click
 
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk
+from postroom.cli.doubts import tell_doubts
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
 from postroom.cli.meanings import tell_reasons, waiting_at
@@ -51,9 +52,10 @@ _QUEUES: Final = (
 )
 _RETRIES: Final = (
     column("MAILBOX", "mailbox_id"),
+    column("LANE", "priority"),
     column("TRIED AGAIN", "deliveries"),
     column("REASON", "reason_code"),
-    Column("FIRST TRY", lambda row: short(row.get("next_at"))),
+    Column("NEXT TRY", lambda row: short(row["next_at"]) if row["is_later"] else "due"),
 )
 
 
@@ -81,12 +83,16 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
         data("")
         table(queues, _QUEUES)
         _tell_gates(queues)
+    tell_doubts(desk, lanes)
     if found["holds"]:
         data("")
         tell_holds(found["holds"])
     if found["retries"]:
         data("")
-        table(found["retries"], _RETRIES)
+        table(
+            [{**one, "is_later": one["next_at"] > found["at"]} for one in found["retries"]],
+            _RETRIES,
+        )
         tell_reasons(found["retries"])
 
 
@@ -108,8 +114,12 @@ def _is_meant(box: Json, asked: Mapping[str, str | None], boxes: set[str | None]
 
 def _tell_gates(queues: list[Json]) -> None:
     """What each gate in the table means, once."""
-    for gate in dict.fromkeys(plain(row.get("blocked_by")) for row in queues):
-        waiting = waiting_at(gate)
+    found = {
+        (gate, waiting_at(gate, row.get("value"))): None
+        for row in queues
+        for gate in [plain(row.get("blocked_by"))]
+    }
+    for gate, waiting in found:
         if waiting is not None:
             talk(f"{gate}: {waiting.because}.")
             talk(f"{' ' * len(gate)}  What to do: {waiting.to_do}")
