@@ -131,7 +131,9 @@ def test_doubt_is_told_with_its_reason_and_what_becomes_of_it(
 ) -> None:
     assert main(["explain"]) == 0
     said = capsys.readouterr()
-    assert "support: 1 in doubt, the latest dlv_4; on_uncertain is resend after 900 s, at " in said.out
+    assert (
+        "support: 1 in doubt, the latest dlv_4; on_uncertain is resend after 900 s, at " in said.out
+    )
     assert "doubt.no_answer  The final dot went out and no answer came" in said.err
     assert "`postroom resolve ID --as sent`" in said.err
     lanes = [{**one, "depth": {"pending": 1}} for one in WAITING["items"]]
