@@ -11,7 +11,7 @@ import pytest
 from postroom.cli import meanings, refusals
 from postroom.cli.__main__ import main, root
 from postroom.core import alert, digest, reason
-from support.cli_daemon import AT, CLOSED, STORM, WAITING, teach
+from support.cli_daemon import ALERT, ALERT_EVENT, AT, CLOSED, STORM, WAITING, page, teach
 from support.fake_daemon import FakeDaemon, fake_daemon
 
 
@@ -150,3 +150,19 @@ def test_what_is_tried_again_and_due_waits_for_no_instant(
     assert main(["explain"]) == 0
     shown = capsys.readouterr().out.partition("NEXT TRY\n")[2].splitlines()
     assert [row.split()[-1] for row in shown] == ["2026-11-30T07:05:00Z", "due"]
+
+
+def test_an_alert_that_is_over_asks_for_nothing(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = {**ALERT, "raised_at": AT, "raised_by": "evt_9"}
+    event = {**ALERT_EVENT, "id": "evt_8", "type": "alert.cleared", "alert": over}
+    daemon.on("GET /v1/events/evt_8", event)
+    assert main(["show", "evt_8"]) == 0
+    shown = capsys.readouterr().out
+    assert "It is over." in shown
+    assert "evt_9" in shown
+    assert not any(one in shown for one in ("to_do", "likely", "Many deliveries failed"))
+    daemon.on("GET /v1/events", page(event))
+    assert main(["events"]) == 0
+    assert "failures_clustering: it is over" in capsys.readouterr().out

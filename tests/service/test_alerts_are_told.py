@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pytest
@@ -267,6 +268,7 @@ async def test_a_relay_that_is_down_is_told_through_the_second_mailbox(tmp_path:
             (mail,) = relay.transactions
             assert b"Alert: relay down: relay main" in mail.content
             assert b"Auto-Submitted: auto-generated" in mail.content
+            assert f"Postroom on {gethostname()}. ".encode() in mail.content
             assert mail.sender == "second@example.com"
             stats = await post.joined.api.signals.stats()
             assert [one.alert.key.kind for one in stats.alerts] == [K.RELAY_DOWN]
