@@ -27,6 +27,7 @@ from postroom.outbound.dialogue import Connection
 from postroom.outbound.replies import make_reply
 from postroom.outbound.timeouts import Timeouts
 from postroom.outbound.wire import Wire
+from postroom.ops.plainfile import check_plain
 from postroom.ports.errors import RelayFault
 
 
@@ -264,6 +265,8 @@ def _secrets(relay: Relay) -> tuple[bytes, ...]:
 
 def _make_tls(tls_ca: str | None) -> ssl.SSLContext:
     """Our terms: certificate and name checked, TLS 1.2 or later; with `tls_ca` nobody but that CA is trusted."""
+    if tls_ca is not None:
+        check_plain(tls_ca)
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=tls_ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
