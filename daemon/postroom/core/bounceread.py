@@ -63,6 +63,7 @@ _AT_DATA: Final = (
     "reply to data",
     "after data",
     "our final data",
+    "failed after i sent the message",
     "smtp command data",
     "transfer-mode",
     "(state 17)",  # Gmail numbers the states of its dialogue
@@ -70,7 +71,9 @@ _AT_DATA: Final = (
 )
 _AT_RCPT: Final = (
     "reply to rcpt",
-    "after rcpt to",
+    "after rcpt",
+    "rcpt to generated",
+    "sent: rcpt to",
     ">>> rcpt to",
     "<<< rcpt to",
     "[rcpt_to]",
@@ -82,12 +85,18 @@ _AT_RCPT: Final = (
     "(state 13)",
     "(state 14)",
 )
+_CALLED_BACK: Final = "verify address"  # the sender's, whatever the code: no other has been named
 _PIPELINED: Final = (
     "while talking to"  # sendmail names the last command sent, not the one that was answered
 )
 
 # Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
-_SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
+_SURE: Final = (
+    "user not found",
+    "this user doesn't have a",
+    "bad-mailbox",
+    "address ( ) does not exist",
+)
 _SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
 _SURE_IN_FIELDS: Final = ("no such user here",)
 # What filters say, and servers that tell nobody why. Whoever says it in other words means it.
@@ -104,10 +113,13 @@ _FORMULAS: Final = (
 )
 _SURE_ALONE: Final = ("unknown user", "... user unknown", "... no such user", "... user not exist")
 _BARE: Final = frozenset({"0.0", "2.0", "2.1", "3.0"})  # they do not say it either
-MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
-_RULES: Final = (
-    f"{MADE_BY} inbound-smtp."  # Amazon SES: a rule of the owner answers, not the mailbox
+_ANNOUNCED: Final = re.compile(
+    r"the response (?:from the remote server )?was:|(?:diagnostic information for|diagnoseinformationen f.r|informations de diagnostic (?:pour|à l'attention) (?:les|des)"
+    r"|información de diagnóstico para|informazioni di diagnostica per gli|informações de diagnóstico para) (?:los )?admin"
 )
+MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
+# A rule of the owner answers, not the mailbox: Amazon SES, Sieve.
+_RULES: Final = (f"{MADE_BY} inbound-smtp.", "automatically rejected")
 # What some say of accounts that are there, too, where they show no server's answer.
 _HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
 # What an answer at once, to nothing but our name, does not really say.
@@ -182,7 +194,7 @@ def _reason(said: Said) -> BounceReason:
     diagnostic = plain_words(said.diagnostic or said.around, said.recipient)
     around = plain_words(said.around, said.recipient)
     spoken = without_recipient(f"{diagnostic} {around}")
-    told = find_reason(diagnostic)
+    told = find_reason(_answer_in(diagnostic)) or find_reason(diagnostic)
     reason = (
         told
         or reason_of_status(said.status)
@@ -203,6 +215,12 @@ def _reason(said: Said) -> BounceReason:
     return _at_its_place(reason, said, spoken)
 
 
+def _answer_in(words: str) -> str:
+    """What stands below the words by which Exchange announces the server's answer: above, it guesses at the meaning."""
+    found = _ANNOUNCED.search(words)
+    return words[found.end() :] if found else words
+
+
 _OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
 
 
@@ -213,13 +231,15 @@ def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> Bounce
         return _R.DOMAIN_TROUBLE if is_later else _R.SENDER_REFUSED
     if reason in _NOT_AT_MAIL and not _is_temporary(said) and _any(_AT_MAIL, words):
         return _R.SENDER_REFUSED
+    if reason is None and _CALLED_BACK in words and _any(_AT_MAIL, words):
+        return _R.SENDER_REFUSED
     if reason in _WITHOUT_WHY and _OUR_IP.search(
         without_noise(said.diagnostic[:WORDS_MOST].lower())
     ):
         return _R.SENDER_REFUSED
     if reason is None and _is_temporary(said):
         return _R.DOMAIN_TROUBLE
-    if reason is _R.RECIPIENT_UNKNOWN and _RULES in words:
+    if reason is _R.RECIPIENT_UNKNOWN and _any(_RULES, words):
         return _R.RECIPIENT_REFUSED
     if reason is _R.RECIPIENT_UNKNOWN and (said.status or "")[1:4] != ".1.":
         return reason if _is_sure(said, words) else _R.RECIPIENT_REFUSED
@@ -238,7 +258,8 @@ def _is_sure(said: Said, words: str) -> bool:
     if said.code is None:
         return said.status is not None or not _any(_HEARSAY, words)
     is_bare = said.status is None or said.status[2:] in _BARE
-    is_in_own_words = not _any(_FORMULAS, words)
+    answer = said.diagnostic.lower() or words  # around it, others say the same in a formula
+    is_in_own_words = not _any(_FORMULAS, answer)
     if not is_bare or is_in_own_words or _any(_AT_RCPT, words) or _any(_SURE, words):
         return True
     if _any(_SURE_ALONE if said.status is None else _SURE_IN_FIELDS, words):

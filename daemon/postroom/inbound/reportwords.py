@@ -13,6 +13,8 @@ from postroom.inbound.awaywords import ABSENT, AWAY
 from postroom.inbound.reportforms import (
     BOUNCED,
     FORMS,
+    QUOTED_HEADER,
+    REJECTED,
     REPORTS,
     RETURNED,
     SENDER,
@@ -39,6 +41,7 @@ _CODE: Final = re.compile(
     r"(?:^|problem|said:|<<<|>>>|reason:|smtp;|code ?:|responsecode|[:,\]>'#-])[ \t\r\n']{0,8}(25\d|[45][0-5]\d)(?=[ :,-]|\r?$)",
     re.MULTILINE | re.IGNORECASE,
 )
+_CHAPTER: Final = re.compile(r"rfc[ -]?\d{3,4},?(?: section)? \d[\d.]{0,12}", re.IGNORECASE)
 _SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])")
 _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
@@ -46,6 +49,7 @@ _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _AWAY: Final = re.compile(rf"{AWAY}|(?:{AUTOMATIC})\s?[:\uff1a]", re.IGNORECASE)
 _ABSENT: Final = re.compile(rf"{ABSENT}|out of (?:the )?office", re.IGNORECASE)
 _REPORTED: Final = re.compile(REPORTS, re.IGNORECASE)
+_REJECTED: Final = re.compile(REJECTED, re.IGNORECASE)
 _AWAY_ACTION: Final = "auto-replied"
 # Those that there are (RFC 5321, 4954, 7504 and what is registered): a server's own inventions say nothing.
 _CODES: Final = frozenset(
@@ -59,7 +63,7 @@ _GENERAL: Final = re.compile(r"[245]\.0\.0|4\.4\.7")
 def above_the_original(text: str) -> str:
     """The report's own words."""
     found = RETURNED.search(text, 1)
-    return text[: found.start()] if found else text
+    return QUOTED_HEADER.sub("\n", text[: found.start()] if found else text)
 
 
 def find_named(words: str, not_these: frozenset[str]) -> tuple[Named, ...]:
@@ -78,6 +82,7 @@ def find_named(words: str, not_these: frozenset[str]) -> tuple[Named, ...]:
 
 def find_numbers(text: str, status: str | None) -> tuple[str | None, int | None]:
     """The status and the reply code that say most: `status`, unless it is general; a code of another class is none."""
+    text = _CHAPTER.sub(" ", text)
     pairs = [(int(one), two) for one, two in _PAIR.findall(text) if one[0] == two[0]]
     telling = next((pair for pair in pairs if not is_general(pair[1])), None)
     code, paired = telling or (pairs[0] if pairs else (None, None))
@@ -106,6 +111,11 @@ def is_worded(subject: str, body: str) -> bool:
     """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
     is_told = _REPORTED.search(body) or _PAIR.search(body)
     return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(body)
+
+
+def is_rejecting(body: str) -> bool:
+    """Whether the words of a receipt say that the mail was sent back."""
+    return _REJECTED.search(body) is not None
 
 
 def find_action(subject: str, body: str) -> str | None:
