@@ -22,12 +22,12 @@ import aiosmtplib
 
 from postroom.core.mailbox import Relay, Tls
 from postroom.core.reply import SmtpReply, Stage
+from postroom.ops.plainfile import check_plain
 from postroom.outbound.commands import read_offer
 from postroom.outbound.dialogue import Connection
 from postroom.outbound.replies import make_reply
 from postroom.outbound.timeouts import Timeouts
 from postroom.outbound.wire import Wire
-from postroom.ops.plainfile import check_plain
 from postroom.ports.errors import RelayFault
 
 

@@ -85,10 +85,8 @@ class DigestKeeper:
         told = begun
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
-            posting = letter and Posting(
-                letter, owners[mailbox_id], f"postroom-digest-{mailbox_id}-{due}"
-            )
-            if posting is None or await self._mail.post(posting):
+            key = f"postroom-digest-{mailbox_id}-{due}"
+            if letter is None or await self._mail.post(Posting(letter, owners[mailbox_id], key)):
                 told[mailbox_id] = due
         if told:
             await self._digests.note(told)
