@@ -1,8 +1,6 @@
 """What the selftest stands on: its relay, its signed mail, its chance."""
 
-import contextlib
 import smtplib
-import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -123,17 +121,3 @@ def test_its_chance_is_that_of_its_seed() -> None:
     assert drawn[0] == drawn[1] != drawn[2]
     assert len(set(drawn[0])) > 20
     assert Chance("1").one_of("abc") in "abc"
-
-
-def test_a_door_that_reads_nothing_takes_no_large_mail(door: Door) -> None:
-    """Whoever sends 4 MiB stands in its content, whatever buffers the kernel would make of it."""
-    door.on(Stage.CONNECT, Hold())
-    with socket.create_connection((HOST, door.port)) as peer:
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
-        peer.settimeout(0.2)
-        taken = 0
-        with contextlib.suppress(TimeoutError):
-            while taken < 4 << 20:
-                taken += peer.send(bytes(65_536))
-        assert taken < 1 << 20
-    door.clear()

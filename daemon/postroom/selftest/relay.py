@@ -13,7 +13,6 @@ Without a script it takes every mail; it delivers nothing to anyone. It runs in 
 """
 
 import asyncio
-import socket
 import threading
 from typing import Final
 
@@ -25,9 +24,6 @@ from postroom.selftest.talk import Talk
 HOST: Final = "127.0.0.1"
 
 _START_S: Final = 5.0
-# The kernel keeps no more for a door that reads nothing: by itself it would keep a whole mail of some megabytes, and who
-# sends that would be past its content.
-_RECEIVED_BYTES: Final = 65_536
 
 
 class Relay:
@@ -84,10 +80,8 @@ class Relay:
             finally:
                 door.now_open -= 1
 
-        listening = socket.create_server((HOST, 0))
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED_BYTES)
-        server = await asyncio.start_server(speak, sock=listening)
-        door.port = listening.getsockname()[1]
+        server = await asyncio.start_server(speak, HOST, 0)
+        door.port = server.sockets[0].getsockname()[1]
         door.server = server
         self._servers.append(server)
         return door
