@@ -199,13 +199,15 @@ async def test_a_storm_of_alerts_is_six_mails_in_an_hour() -> None:
 async def test_a_letter_about_hundreds_of_alerts_is_bounded() -> None:
     office = Office()
     many = [
-        replace(failing("sales"), scope=S.WORKFLOW, name="x\r\nBcc: y@example.com " * 9 + str(n))
+        replace(
+            failing("sales"), scope=S.WORKFLOW, name="x\r\nBcc: y@example.com \u202e" * 9 + str(n)
+        )
         for n in range(300)
     ]
     await office.tell(*many)
     (job,) = office.posted.jobs
     assert "And 250 more" in job["text"]
-    assert "\r" not in job["text"] + job["subject"]
+    assert not {"\r", "\u202e"} & {*job["text"], *job["subject"]}
     assert "\nBcc" not in job["text"]
 
 

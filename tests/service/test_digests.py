@@ -7,6 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from postroom.core.breaker import CLOSED, trip
 from postroom.core.reason import ReasonCode
 from postroom.ops.chronicle import Chronicle
@@ -155,6 +157,43 @@ async def test_an_owner_who_can_not_be_reached_is_not_told_so(tmp_path: Path) ->
             await post.quiet()
         page = await post.outbox.reader.find_dead(None, None, 100)
         assert [one.recipient for one in page.items] == [OWNER, "gone@example.com"]
+
+
+async def test_a_digest_that_no_mailbox_takes_is_told_as_soon_as_one_does(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        post.clock.advance(DAY)
+        run.posted.refuses = frozenset({"support"})
+        assert await run.look() == []
+        run.posted.refuses = frozenset()
+        assert await run.look() == ["Digest of support: 1 failed"]
+        assert await run.look() == []
+
+
+async def test_a_digest_that_is_not_taken_for_days_is_told_whole(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post, Posted(frozenset({"support"})))
+        await run.look()
+        for number in range(3):
+            await fail(relay, post, f"gone{number}@example.com")
+            post.clock.advance(DAY)
+            assert await run.look() == []
+        run.posted.refuses = frozenset()
+        assert await run.look() == ["Digest of support: 3 failed"]
+
+
+@pytest.mark.parametrize("key", ["postroom-worker-7", "postroom-digest-support-1"])
+async def test_what_others_call_their_jobs_hides_none_of_them(key: str, tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        relay.on("rcpt", Reply("550 5.1.1 User unknown"))
+        await post.submit(to=["gone@example.com"], idempotency_key=key)
+        await post.quiet()
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 1 failed"]
 
 
 async def test_a_mailbox_without_an_owner_tells_nobody(tmp_path: Path) -> None:

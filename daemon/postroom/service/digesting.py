@@ -1,7 +1,8 @@
 """The daily digest in the running daemon: once a day each mailbox's owner hears what ended unsent, and what is in doubt.
 
-A digest is noted when its mails are jobs; a crash before that makes the same mails again, under the same keys. What was
-missed while the daemon was off is made up for at its start. By a clock that is not believed nothing is sent.
+A digest is noted when its mails are jobs; a crash before that makes the same mails again, under the same keys. What no
+mailbox takes now (its queue is full) is tried again at the next look, and what was missed while the daemon was off is made
+up for at its start. By a clock that is not believed nothing is sent.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -81,13 +82,14 @@ class DigestKeeper:
         known, owners = await self._digests.find_told(), self._mail.owned()
         begun = {id_: now for id_ in owners if known.get(id_, Instant(now + 1)) > now}
         late = {id_: known[id_] for id_ in owners if id_ not in begun and known[id_] < due}
+        told = begun
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
-            if letter is not None:
-                key = f"postroom-digest-{mailbox_id}-{due}"
-                await self._mail.post(Posting(letter, owners[mailbox_id], key))
-        if begun or late:
-            await self._digests.note(begun | dict.fromkeys(late, due))
+            key = f"postroom-digest-{mailbox_id}-{due}"
+            if letter is None or await self._mail.post(Posting(letter, owners[mailbox_id], key)):
+                told[mailbox_id] = due
+        if told:
+            await self._digests.note(told)
 
     async def _gather(self, late: Mapping[str, Instant], due: Instant) -> dict[str, Account]:
         """What is to be told of each mailbox."""
