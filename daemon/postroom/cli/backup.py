@@ -17,7 +17,7 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, data, emit, plain, plain_text, talk
+from postroom.cli.paper import Json, data, emit, plain, plain_text, warn
 from postroom.client.errors import Unreachable
 from postroom.ports.errors import (
     AlreadyRunning,
@@ -137,7 +137,7 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
     free = room.f_bavail * room.f_frsize
     if free < expected_bytes:
         told = f"the backup needs {expected_bytes:,} bytes in {folder}, and {free:,} are free"
-        talk(plain(f"postroom: {told}"))
+        warn(plain(f"postroom: {told}"))
         raise click.exceptions.Exit(Exit.IO)
 
 
@@ -161,7 +161,7 @@ def telling() -> Iterator[None]:
     try:
         yield
     except PostroomError as error:
-        talk(f"postroom: {plain_text(str(error))}")
+        warn(f"postroom: {plain_text(str(error))}")
         kinds = (
             (ConfigError, Exit.CONFIG),
             (StateRefused, Exit.CONFIG),
@@ -221,5 +221,5 @@ def _tell_saved(desk: Desk, found: Json) -> None:
     data(plain(told))
     lost = [*found["missing"], *found["damaged"]]
     if lost:
-        talk(f"warning: {len(lost):,} files that mail needs are missing from the spool or damaged,")
-        talk(f"  the first of them {plain(lost[0])}. That mail will fail (attachment_missing).")
+        warn(f"warning: {len(lost):,} files that mail needs are missing from the spool or damaged,")
+        warn(f"  the first of them {plain(lost[0])}. That mail will fail (attachment_missing).")
