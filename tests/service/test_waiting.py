@@ -17,16 +17,29 @@ from support.relay import Default, Hold, Reply, ScriptedRelay
 
 
 Told = dict[str, Any]
+_FIGURES = ("value", "threshold", "until_at")
 BOB = "bob@customer.example"
 
 
 async def told(post: Post, folder: Path, **asked: str) -> Told:
-    """The answer of the API to this question."""
+    """The answer of the API to this question; what it says of a queue is what explain says of the first in it."""
     path = folder / "api.sock"
+    client = Client(str(path))
     async with post.serve(path):
-        found = await asyncio.to_thread(Client(str(path)).waiting, **asked)
+        found = await asyncio.to_thread(client.waiting, **asked)
+        for queue in (queue for lane in found["items"] for queue in lane["queues"]):
+            if queue["first_id"] is not None:
+                explained = await asyncio.to_thread(client.explain, queue["first_id"])
+                assert _stop_of(explained) == [queue[key] for key in ("blocked_by", *_FIGURES)]
     path.unlink()
     return found
+
+
+def _stop_of(explained: Told) -> list[Any]:
+    """What explain says blocks, with its figures."""
+    name = explained["blocked_by"]
+    gate = next((one for one in explained["gates"] if one["name"] == name), {})
+    return [name, *(gate.get(key) for key in _FIGURES)]
 
 
 def only_queue(said: Told) -> Told:
