@@ -5,7 +5,6 @@ that name is a whole backup, or the one before. What the daemon is made of is im
 """
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import BinaryIO, Final, Protocol
 import click
 
 from postroom.cli.desk import Desk, at_desk
+from postroom.cli.ending import signals_end_it
 from postroom.cli.exits import Exit
 from postroom.cli.paper import Json, data, emit, plain, plain_text, warn
 from postroom.client.errors import Unreachable
@@ -47,7 +47,7 @@ def backup(desk: Desk, file: Path) -> int:
     Exits 1 when files are missing from the spool.
     """
     _check_target(file)
-    with telling(), _stoppable():
+    with telling(), signals_end_it():
         try:
             with desk.client.backup() as stream:
                 found = _save(stream, stream.expected_bytes, file)
@@ -139,20 +139,6 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
         told = f"the backup needs {expected_bytes:,} bytes in {folder}, and {free:,} are free"
         warn(plain(f"postroom: {told}"))
         raise click.exceptions.Exit(Exit.IO)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """SIGTERM is as good as a Ctrl-C: what was half written goes."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
