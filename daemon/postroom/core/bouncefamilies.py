@@ -77,7 +77,7 @@ _STORE: Final = (
     r"|bo[iî]te|buz[oó]n|casilla|cuota|casella|caixa|cota|skrzynka|schr[aá]nka|postafi[oó]k|postkasse\w{0,3}|postlåda\w{0,3}|brevl[aå]da\w{0,3}|ящик\w{0,2}|квота)"
 )
 _FILLED: Final = (
-    r"(?:full|over ?quota|quota (?:is )?(?:exceeded|full|reached)|over (?:its|their|the|his|allowed|storage|dis[kc]) (?:quota|limit|storage|space)|out of (?:storage|space|dis[kc]|quota)"
+    r"(?:full|over ?quota|reached (?:(?:its|their|the|his) )?(?:(?:dis[kc]|mailbox|storage) )?(?:quota|limit)|quota (?:is )?(?:exceeded|full|reached)|over (?:its|their|the|his|allowed|storage|dis[kc]) (?:quota|limit|storage|space)|out of (?:storage|space|dis[kc]|quota)"
     r"|exceed\w{0,3} (?:its|their|the|his|allowed|storage|dis[kc]|mailbox|maximum)? ?(?:quota|storage|space|dis[kc]|mailbox|capacity|allocation)|exhausted|overdrawn|exceeded|exceed"
     r"|not enough (?:space|room|storage)|no (?:more |free |room or )?(?:space|room)|(?:cannot|can't|can not) (?:take|hold|accept|store) any ?more|insufficient|[uü]berschritten|voll|pleine?|satur[eé]e?|d[eé]pass[eé]e?|llen[oa]|excedid[oa]|agotad[oa]|superad[oa]|pien[oa]|superat[oa]|chei[oa]|lotad[oa]|pe[lł]na|pln[aáeéyý]"
     r"|p[rř]epln[eě]na|megtelt|fullt?|fuld|переполнен\w?|превышен\w?)"
@@ -96,7 +96,8 @@ WISHES: Final = (
     family("they have shut us out", _R.RECIPIENT_REFUSED, r"(?:blocked|rejected|refused|blacklisted|blocklisted|denied|declined|banned) by (?:the |this |your |their )?(?:addressee|recipient|mailbox owner|owner|subscriber)(?!'s)",
         r"(?:recipient|addressee|user|owner|customer) has (?:\w{1,12} )?(?:blocked|blacklisted|blocklisted|banned|refused|rejected) (?:you|your|the sender|this sender|mail|messages|e ?mail)",
         r"(?:recipient|addressee|user|owner) (?:does not|doesn't|will not|won't|refuses to) accept (?:e ?mails?|mails?|messages?) from", r"(?:recipient|user|addressee|personal)(?:'s)? (?:\w{1,12} ){0,2}(?:block|black) ?list",
-        r"(?:recipient|addressee|user|owner|customer) (?:is |currently |temporarily ){1,3}not accepting"),
+        r"(?:recipient|addressee|user|owner|customer) (?:is |currently |temporarily ){1,3}not accepting",
+        r"they are not accepting (?:e ?mail|mail|messages) from"),
 )  # fmt: skip
 # Before anybody is called unknown: it is the domain that is not there.
 DOMAINS: Final = (
@@ -144,6 +145,7 @@ US: Final = (
     family(
         "a server does not forward for us",
         _R.RELAYING_DENIED,
+        r"(?:mails?|mailing|delivery|sending|forwarding)(?: mail| messages)? to (?:remote|external|outside|other|foreign) (?:domains?|hosts?|addresses|systems|networks) (?:is |are )?(?:not|disabled|denied|forbidden)",
         r"relay\w{0,3}(?: access)?(?: is)? (?:denied|disabled|prohibited|not|forbidden|refused|disallowed|rejected)",
         r"(?:required|needed|necessary|must authenticate) (?:for|to) relay\w{0,3}",
         r"domain (?:isn't|is not|not) in (?:my|our|the) list",
@@ -191,6 +193,7 @@ MAILS: Final = (
         rf"(?:no|missing|without|lacks|duplicate|multiple|more than one)(?: {WORD}){{0,2}} (?:message id|date|from|to|subject|sender)(?: headers?| fields?)",
         r"(?:no|missing|without|lacks|duplicate|multiple)(?: an?)? message id",
         r"(?:not|n't|non) ?(?:comply|compliant|conform\w{0,4})",
+        rf"unqualified {_FILL}recipients?",
         rf"(?:invalid|malformed|broken|corrupt\w{{0,2}}|bad|illegal)(?: {WORD}){{0,2}} (?:mime|headers?|message format|structure)",
     ),
     family(

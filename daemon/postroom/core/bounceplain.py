@@ -42,6 +42,7 @@ _NOISE: Final = re.compile(
     r"|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable"
     r"|(?:scanned|checked|analizado|analys[eé]|geprüft|verificado|controllato)"
     r" (?:by|with|for|con|par|mit|por|da|auf) [^\n]{0,60}(?:anti-?virus|viruses|viren|nod32)"
+    r"|250[ -]8bitmime|the following header fields|report this (?:e-?mail|message|mail) as (?:spam|junk)"
     r"|informaci[oó]n de nod32[^\n_]{0,80}"
 )
 _NUMBERS: Final = re.compile(

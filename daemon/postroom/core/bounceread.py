@@ -63,6 +63,7 @@ _AT_DATA: Final = (
     "reply to data",
     "after data",
     "our final data",
+    "failed after i sent the message",
     "smtp command data",
     "transfer-mode",
     "(state 17)",  # Gmail numbers the states of its dialogue
@@ -70,7 +71,9 @@ _AT_DATA: Final = (
 )
 _AT_RCPT: Final = (
     "reply to rcpt",
-    "after rcpt to",
+    "after rcpt",
+    "rcpt to generated",
+    "sent: rcpt to",
     ">>> rcpt to",
     "<<< rcpt to",
     "[rcpt_to]",
@@ -105,9 +108,8 @@ _FORMULAS: Final = (
 _SURE_ALONE: Final = ("unknown user", "... user unknown", "... no such user", "... user not exist")
 _BARE: Final = frozenset({"0.0", "2.0", "2.1", "3.0"})  # they do not say it either
 MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
-_RULES: Final = (
-    f"{MADE_BY} inbound-smtp."  # Amazon SES: a rule of the owner answers, not the mailbox
-)
+# A rule of the owner answers, not the mailbox: Amazon SES, Sieve.
+_RULES: Final = (f"{MADE_BY} inbound-smtp.", "automatically rejected")
 # What some say of accounts that are there, too, where they show no server's answer.
 _HEARSAY: Final = ("doesn't have a", "recipient not found", "[user unknown]")
 # What an answer at once, to nothing but our name, does not really say.
@@ -219,7 +221,7 @@ def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> Bounce
         return _R.SENDER_REFUSED
     if reason is None and _is_temporary(said):
         return _R.DOMAIN_TROUBLE
-    if reason is _R.RECIPIENT_UNKNOWN and _RULES in words:
+    if reason is _R.RECIPIENT_UNKNOWN and _any(_RULES, words):
         return _R.RECIPIENT_REFUSED
     if reason is _R.RECIPIENT_UNKNOWN and (said.status or "")[1:4] != ".1.":
         return reason if _is_sure(said, words) else _R.RECIPIENT_REFUSED
@@ -238,7 +240,8 @@ def _is_sure(said: Said, words: str) -> bool:
     if said.code is None:
         return said.status is not None or not _any(_HEARSAY, words)
     is_bare = said.status is None or said.status[2:] in _BARE
-    is_in_own_words = not _any(_FORMULAS, words)
+    answer = said.diagnostic.lower() or words  # around it, others say the same in a formula
+    is_in_own_words = not _any(_FORMULAS, answer)
     if not is_bare or is_in_own_words or _any(_AT_RCPT, words) or _any(_SURE, words):
         return True
     if _any(_SURE_ALONE if said.status is None else _SURE_IN_FIELDS, words):

@@ -33,7 +33,7 @@ _OURS: Final = (
         "non-accepted domain", "relay+denied", "relaying", "to relay", "relay through", "relay not permitted",
         "relay prohibited", "not a gateway", "open relay not allowed", "local user only", "unauthorized relay",
         "unauthorised relay"),
-    _row("too-many-kept", _R.RECIPIENT_MAILBOX_FULL, "too many messages on", "too many messages in",
+    _row("too-many-kept", _R.RECIPIENT_MAILBOX_FULL, "too many messages on", "too many messages in", "mail stored", "disk quota exceeded",
         "zuviele mails auf", "zu viele mails auf"),
     _row("account-on-hold", _R.RECIPIENT_DISABLED, "account+ on hold", "mailbox+ on hold"),
     _row("on-hold", _R.UNKNOWN, " on hold", "due to a recipient error"),
@@ -60,7 +60,7 @@ _OURS: Final = (
     _row("cable-block", _R.SENDER_REFUSED, "aup#cdrbl", "aup#cxbl", "ipbl0", "cxdns"),
     _row("called-back", _R.SENDER_REFUSED, "sender verify failed"),
     _row("no-address-there", _R.DOMAIN_UNKNOWN, "account or domain may not exist"),
-    _row("put-off", _R.DOMAIN_TROUBLE, "unverified address", "verification in progress", "greylist", "graylist",
+    _row("put-off", _R.DOMAIN_TROUBLE, "unverified address", "verification in progress", "not yet authori", "greylist", "graylist",
         "grey listed"),
     _row("spam-class", _R.MESSAGE_SPAM, "spam classification", "classified as spam", "looks like spam",
         "spam pattern", "spam content"),
@@ -114,7 +114,7 @@ _OURS: Final = (
         "sender is spammer", "not pre-approved", "sender was rejected", "does not accept mail from", "unsigned dsn",
         "unroutable sender", "access to submit messages", "your email address has been", "from: domain",
         "sender address rejected", "domain of sender", "sender rejected", "rejected mail from", "sender domain",
-        "sender's domain", "sender denied", "sender is not", "sender not", "sender verify", "sender verification",
+        "sender's domain", "sender denied", "dns check failed", "sender is not", "sender not", "sender verify", "sender verification",
         "invalid sender", "unknown sender", "sender+does not exist", "sender+blocked", "from address",
         "not a member of th", "not a member of l", "not a member of g", "are not member", "permission to post", "may not post", "is not allowed to post",
         "not allowed to send", "backscatter", "null sender", "empty envelope sender", "return path",
@@ -158,7 +158,7 @@ _FULL: Final = _row("full", _R.RECIPIENT_MAILBOX_FULL, "exceeding+quota", "disc 
     "allowed quota", "disk space", "storage quota", "mail box is full", "exceed the quota", "would exceed", "pleine",
     "over disk", "over quota", "overquota", "exceeded+quota", "exceeds+quota", "quota full", "out of storage",
     "storage+exceed", "mailfolder is full", "mailbox exceed", "mailbox+exceeded",
-    "exceeds allowed size", "not enough storage space", "inbox+full", "user is over", "account is full", "box full",
+    "exceeds allowed size", "not enough storage space", "inbox+ full", "user is over", "account is full", "box full",
     "full mailbox", "mailbox_full", "insufficient space in mailbox", "postfach+voll", "speicherplatz", "buzón+lleno",
     "buzon+lleno", "casella+piena", "caixa+cheia", "mailbox is vol", "skrzynka+pełna", "переполнен", "メールボックス+一杯",
     "メールボックス+容量", "邮箱已满", "信箱已满", "容量超過", "용량+초과")  # fmt: skip
@@ -167,7 +167,7 @@ _DISABLED: Final = _row("disabled", _R.RECIPIENT_DISABLED, "archived recipient",
     "account+disabled", "account+inactive", "is inactive", "account+suspended", "user+suspended",
     "mailbox+suspended", "mailbox+disabled", "mailbox+frozen", "is frozen", "account+blocked",
     "account+discontinued", "account+expired", "user+disabled", "account+deactivated", "mailbox+deactivated",
-    "account+closed", "has been closed", "domain+suspended", "is suspended", "currently suspended",
+    "account+ closed", "has been closed", "domain+suspended", "is suspended", "currently suspended",
     "recipient account", "compte+bloque", "cuenta+desactivada", "konto+gesperrt", "account temporarily",
     "mailbox currently", " locked", "temporarily deactivated", "not accepting messages")  # fmt: skip
 _RECIPIENT: Final = (
@@ -236,7 +236,7 @@ _UNKNOWN: Final = (
 # What went wrong over there.
 _PEER: Final = (
     _row("gave-up", _R.DOMAIN_TROUBLE, "delivery time expired", "delivery expired", "mx record points to local host",
-        "message seems to loop", "mailloop", "loop detected", "did not respond", "not collected after",
+        "message seems to loop", "mailloop", "loop detected", "did not respond", "not+collected after",
         "multiple retries", "allowed queue period", "failed to deliver to domain", "looping", "forwarding loop",
         "computer could not be found", "retry time", "in the queue too long", "too long in queue", "message expired",
         "envelope expired", "queue.expired", "could not deliver for the last", "giving up",
@@ -270,7 +270,7 @@ LAST: Final = (
     _row("bare-refusal", _R.RECIPIENT_UNKNOWN, "recipient address rejected. (in reply to rcpt"),
     _row("not-theirs", _R.RECIPIENT_UNKNOWN, "not our customer"),
     _row("refused", _R.RECIPIENT_REFUSED, "address rejected", "recipient address+denied",
-        "recipients was rejected by", "by a remote mail server"),
+        "recipients was rejected by", "by a remote mail server", "automatically rejected"),
 )  # fmt: skip
 
 OURS: Final = _OURS

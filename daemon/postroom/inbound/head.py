@@ -22,7 +22,7 @@ _FIELD: Final = re.compile(rb"([!-9;-~]{1,200})[ \t]*:")
 _END: Final = re.compile(rb"\n\r?\n")
 # What may follow a stray line for it to be one: with any name, a sentence with a colon would do.
 _KNOWN: Final = re.compile(
-    rb"(?:received|return-path|from|sender|to|cc|reply-to|subject|date|message-id|in-reply-to|references|mime-version"
+    rb"(?:received|return-path|delivered-to|envelope-to|authentication-results|arc-[a-z-]+|from|sender|to|cc|reply-to|subject|date|message-id|in-reply-to|references|mime-version"
     rb"|content-[a-z-]+|dkim-signature|auto-submitted|list-[a-z-]+|x-[a-z0-9-]+)[ \t]*:",
     re.IGNORECASE,
 )

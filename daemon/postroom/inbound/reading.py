@@ -19,6 +19,7 @@ from postroom.core.inmail import (
     Person,
     ReaderSigns,
     Report,
+    ReportedRecipient,
     TextConfidence,
 )
 from postroom.core.subject import answers_something, forwards_something
@@ -39,6 +40,7 @@ from postroom.inbound.reports import (
     READ_TYPES,
     is_notice,
     is_receipt,
+    is_rejection,
     is_report,
     is_report_in_words,
     read_report,
@@ -52,6 +54,7 @@ SUBJECT_MOST: Final = 1000
 _INDEX_MOST: Final = 1000
 _FORWARDED: Final = ("delivered-to", "x-original-to", "x-forwarded-to")
 _IDENTITY: Final = ("from", "date", "subject", "message-id")
+_PASSED_ON: Final = frozenset({AutomationKind.LIST, AutomationKind.BULK})
 _ONCE: Final = (*_IDENTITY, "to", "cc", "reply-to", "in-reply-to")
 
 
@@ -62,19 +65,21 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
         defects.add(Defect.BARE_NEWLINE)
     parts = read_parts(raw)
     defects |= parts.defects
-    is_known = is_report(parts) or is_notice(raw, parts)
+    is_known = is_report(parts) or is_notice(raw, parts) or is_rejection(raw, parts)
     report = read_report(raw, parts, defects) if is_known else None
     mail = describe(
         parts.head, envelope_sender, defects, report=report, has_receipt=is_receipt(parts)
     )
-    is_mute = mail.evidence == (NULL_REVERSE_PATH,) or mail.automation is AutomationKind.LIST
+    is_mute = mail.evidence == (NULL_REVERSE_PATH,) or mail.automation in _PASSED_ON
     if is_mute and not envelope_sender and is_report_in_words(raw, parts):
         # No word of its header says what it is, but its text does.
         mail = replace(mail, automation=AutomationKind.REPORT, evidence=("report-words",))
     if report is None and mail.automation is AutomationKind.REPORT:
         # It comes from where no person writes and is called a report: its fields may stand anywhere.
         found = read_report(raw, parts, defects)
-        report = found if found.recipients else None
+        # What has a sender, and says neither who nor why, is what those write who want a link clicked.
+        is_telling = not envelope_sender or any(map(_tells, found.recipients))
+        report = found if found.recipients and is_telling else None
     body = read_body(raw, parts.leaves, defects)
     files = [part for part in body.files if report is None or part.type.value not in READ_TYPES]
     text, text_file = _bounded(body.text, directory)
@@ -104,6 +109,10 @@ def read_mail(raw: bytes, envelope_sender: str, directory: Path) -> InMail:
             body.hidden,
         ),
     )
+
+
+def _tells(one: ReportedRecipient) -> bool:
+    return (one.recipient or one.status or one.reply_code) is not None
 
 
 def describe(

@@ -5,6 +5,7 @@ stands. A block without a recipient and without an action is the one about the m
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,16 +27,28 @@ NAME_MOST: Final = 320
 _NO_COMPLAINTS: Final = frozenset({"auth-failure", "not-spam"})
 _BLOCKS: Final = re.compile(rb"(?:\r?\n[ \t]*){2,}")
 _BLOCK_ABOVE: Final = 500  # octets of a block above the recipient's field
+_CODED: Final = re.compile(
+    rb"^content-transfer-encoding:[ \t]{0,8}base64[ \t]{0,8}\r?\n(?:[!-9;-~]{1,40}:[^\n]{0,200}\n){0,4}\r?\n",
+    re.IGNORECASE | re.MULTILINE,
+)
 _UNFOLDED: Final = re.compile(rb"\n(?![ \t]|[A-Za-z][A-Za-z0-9-]*[ \t]*:)")
 _LOOSE: Final = re.compile(rb"^(?:original|final)-recipient[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _STATUS: Final = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])")
-_DIAGNOSTICS: Final = ("diagnostic-code", "x-powermta-bouncecategory")
+_DIAGNOSTICS: Final = (
+    "diagnostic-code",
+    "x-powermta-bouncecategory",
+    "x-supplementary-info",
+    "x400-supplementary-info",
+)
+# Where there is none, some say it behind the status or the action.
+_REMARKED: Final = ("status", "action")
+_REMARK: Final = re.compile(r"\(([^()]{1,300})\)")
 _RECIPIENTS: Final = ("original-recipient", "final-recipient", "x-actual-recipient")
 
 
 def read_blocks(content: bytes) -> list[ReportedRecipient]:
     """The recipients of a delivery-status part."""
-    blocks = (_recipient(block) for block in _BLOCKS.split(content.strip())[: 2 * RECIPIENTS_MOST])
+    blocks = map(_recipient, _BLOCKS.split(_decoded(content.strip()))[: 2 * RECIPIENTS_MOST])
     return [one for one in blocks if one is not None]
 
 
@@ -67,13 +80,27 @@ def read_feedback(content: bytes) -> Iterator[ReportedRecipient]:
     head, _ = read_head(content)
     names = ("original-rcpt-to", "removal-recipient")
     values = [value for name in names for value in head.every(name)]
-    addresses = dict.fromkeys(_address(decode_field(value, set())) for value in values)
+    addresses = dict.fromkeys(
+        _address(one) for value in values for one in _listed(decode_field(value, set()))
+    )
     kind = _field(head, "feedback-type", NAME_MOST)
     action = TOLD if (kind or "").lower() in _NO_COMPLAINTS else COMPLAINED
     # Many keep back who complained: then only a return-path token says whose delivery it is.
     known: list[str | None] = [one for one in addresses if one]
     for address in known or [None]:
         yield ReportedRecipient(address, action, None, kind, None)
+
+
+def _decoded(content: bytes) -> bytes:
+    """The blocks, where a gateway on the way has coded all but the first."""
+    found = _CODED.search(content)
+    if found is None:
+        return content
+    coded = b"".join(content[found.end() :].split())
+    try:
+        return content[: found.start()] + b"\n\n" + b64decode(coded)
+    except ValueError:
+        return content
 
 
 def _recipient(block: bytes) -> ReportedRecipient | None:
@@ -101,7 +128,13 @@ def _recipient(block: bytes) -> ReportedRecipient | None:
 def _diagnostic(head: Head) -> str | None:
     """The server's answer, and the name that some give it."""
     values = [_field(head, name, DIAGNOSTIC_MOST) for name in _DIAGNOSTICS]
-    return " ".join(filter(None, values))[:DIAGNOSTIC_MOST] or None
+    told = " ".join(filter(None, values))[:DIAGNOSTIC_MOST]
+    return told or next(filter(None, (_remark(head, name) for name in _REMARKED)), None)
+
+
+def _remark(head: Head, name: str) -> str | None:
+    found = _REMARK.search(_field(head, name, DIAGNOSTIC_MOST) or "")
+    return found[1] if found else None
 
 
 def _field(head: Head, name: str, most: int) -> str | None:
@@ -119,6 +152,12 @@ def _typed(head: Head, name: str) -> str | None:
     return _address(value.rpartition(";")[2]) or None
 
 
+def _listed(value: str) -> list[str]:
+    """Each of the addresses in a field; some name several in one."""
+    return value.split(",")[:RECIPIENTS_MOST] if value.count("@") > 1 else [value]
+
+
 def _address(text: str) -> str:
-    inner = text.partition("<")[2].partition(">")[0] if "<" in text else text
-    return clean_token(inner.strip().strip('"'), NAME_MOST)
+    inner = (text.partition("<")[2].partition(">")[0] if "<" in text else text).strip()
+    is_quoted = inner.startswith('"') and inner.endswith('"')  # not only its local part
+    return clean_token(inner.strip('"') if is_quoted else inner, NAME_MOST)

@@ -23,8 +23,13 @@ REPORTS: Final = (
     "not be delivered|not deliver|undeliver|delivery failed|delivery failure|delivery error|unable to deliver"
     "|trouble delivering|error message below|returned permanent errors|was not relayed|mailbox is full"
     "|permanent error|fatal error|transcript of session|送信できませんでした|配信できませんでした|nicht zugestellt"
+    "|(?:mail|message) has been returned|no such user|user unknown|unknown user|no user by that name|无法发送|无法送达|無法送達"
     "|pas pu être|no se ha podido entregar|no se pudo entregar|impossibile recapitare|não pôde ser entregue"
     "|не может быть доставлено|не удалось доставить|are not a member of this mailing list"
+)
+# What a receipt says that is none: a filter's way of sending a mail back (RFC 5429).
+REJECTED: Final = (
+    "automatically rejected|(?:was|been) (?:rejected|refused)|not be delivered|not delivered"
 )
 # What a report says of a mail that is still tried.
 STILL_TRIED: Final = (
@@ -71,7 +76,9 @@ FORMS: Final = (
     # OpenSMTPD, Exim 2 and 3
     _form("bare and a colon", rf"{_LEFT}{_BARE}:(?=[ \t]|\r?$)"),
     # sendmail, McAfee, X1: what was said stands in brackets behind it
-    _form("with a remark", rf"{_LEFT}{_EITHER}[ \t]{{1,8}}(?:\.\.\.|\[|\((?!expanded)|error,|invalid address|delivery failed|;)"),
+    _form("with a remark", rf"{_LEFT}{_EITHER}[ \t]{{1,8}}(?:\.\.\.|\[|\((?!expanded)|- |error,|invalid address|delivery failed|;)"),
+    # Exchange 5.5, of one that its directory has in another form
+    _form("X.400", rf"^[^\n@]{{0,160}}[:;/]smtp={_BARE};"),
     # Exchange 5.5 to 2003
     _form("with a date", rf"{_LEFT}{_BARE} on [^\n]{{6,40}}$"),
     # ActiveHunter
@@ -88,7 +95,9 @@ FORMS: Final = (
     # iMail, MailFoundry, Barracuda, KDDI, Verizon, ActiveHunter, many small ones
     _form("at the end of a sentence", rf"^[^\n:@]{{1,80}}:[ \t]{{0,8}}{_EITHER}[^\n@]{{0,20}}$"),
     # DragonFly, Google Workspace, InterScan
-    _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_EITHER}"),
+    _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_MARKED}"),
+    # Aliyun, NetEase
+    _form("behind a label, in Chinese", rf"(?:无法发送到|无法投递到|無法傳送到|收件人)[ \t:\uff1a]{{0,8}}{_EITHER}"),
     _form("a mailing list", rf"\bmailing list {_BRACKETED}"),
     _form("in a list", rf"\b(?:errors|recipients|addresses|users?): {_EITHER}"),
 )  # fmt: skip
@@ -96,15 +105,20 @@ FORMS: Final = (
 # Lines that stand above the mail that came back, or are its first.
 RETURNED: Final = re.compile(
     r"^[ \t>|*=_-]{0,80}(?:"
-    r"this is a copy of|below this line is a copy|below is a copy of|enclosed is a copy|included is a copy"
+    r"this is a copy of|below this line is a copy|below is a copy of|(?:enclosed|included|attached) (?:is|are) (?:a copy|the (?:original|headers?|first|message))"
     r"|original message(?: follows| headers| mail info|[ \t:-]{0,80}\r?$)|original mail info|the original message is over"
     r"|unsent message follows|message text follows|returned message|message headers follow"
     r"|the header of the original|(?:start of )?returned (?:mail|message)"
     r"|the first \d{1,4} lines of (?:your|the) (?:original )?message"
-    r"|message header follows|copy of (?:the|your) message|message non-deliverable|-+ ?message body"
+    r"|message header follows|old message[ \t]{0,8}:|copy of (?:the|your) message|message non-deliverable|-+ ?message body"
     r"|(?:return-path|received|x-received|dkim-signature|x-google-smtp-source|x-originating-ip):)",
     re.IGNORECASE | re.MULTILINE,
 )
 
+# A header of the mail that came back, in the middle of what is said of it: nobody in it is meant.
+QUOTED_HEADER: Final = re.compile(
+    r"^(?:[ \t>*]{0,12}(?:message-id|date|from|to|cc|subject|sent|reply-to)[ \t]{0,4}:[^\n]{0,998}\n){3,12}",
+    re.IGNORECASE | re.MULTILINE,
+)
 # Whom an old server names as the sender, in the same way as a recipient.
 SENDER: Final = re.compile(rf"sent by:?\s{{1,20}}{_EITHER}", re.IGNORECASE)

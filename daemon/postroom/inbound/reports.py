@@ -40,6 +40,7 @@ from postroom.inbound.reportwords import (
     find_action,
     find_named,
     find_numbers,
+    is_rejecting,
     is_worded,
 )
 from postroom.inbound.transfer import read_content
@@ -51,6 +52,7 @@ _TEXTS_MOST: Final = 3  # parts that are looked at for the report's own words
 
 _STATUS_TYPES: Final = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _FEEDBACK_TYPE: Final = "message/feedback-report"
+_RECEIPT_TYPE: Final = "message/disposition-notification"
 _HEADER_TYPES: Final = frozenset(
     {
         "text/rfc822-headers",
@@ -61,7 +63,7 @@ _HEADER_TYPES: Final = frozenset(
 )
 _ORIGINAL_TYPES: Final = _HEADER_TYPES | {"message/rfc822", "message/global", "text/rfc822"}
 # All of a report that is of use is in `Report`: these of its parts are no files.
-READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE}
+READ_TYPES: Final = _STATUS_TYPES | _HEADER_TYPES | {_FEEDBACK_TYPE, _RECEIPT_TYPE}
 _FAILED_FIELDS: Final = ("x-failed-recipients",)
 _COMPLAINT: Final = re.compile(r"complaint about message from [0-9a-f.:]{3,45}", re.IGNORECASE)
 _LOOSE_ID: Final = re.compile(rb"^message-id[ \t]*:(.{0,998})", re.IGNORECASE | re.MULTILINE)
@@ -114,13 +116,19 @@ def is_receipt(parts: Parts) -> bool:
     """Whether it says that somebody has seen a mail (RFC 8098)."""
     said = parts.type.parameters.get("report-type", "").lower()
     types = {part.type.value for part in parts.leaves}
-    return said == "disposition-notification" or "message/disposition-notification" in types
+    return said == "disposition-notification" or _RECEIPT_TYPE in types
+
+
+def is_rejection(raw: bytes, parts: Parts) -> bool:
+    """Whether it is a receipt by which a filter sends the mail back: deleted, and the words say why."""
+    body = _words(raw, parts, set()).body if is_receipt(parts) else ""
+    return any(_is_sent_back(raw, part, body) for part in parts.leaves)
 
 
 def read_report(raw: bytes, parts: Parts, defects: set[Defect]) -> Report:
     """What the report says; without recipients where it names none."""
     words = _words(raw, parts, defects)
-    told, reporting_mta = _told(raw, parts, defects)
+    told, reporting_mta = _told(raw, parts, words.body, defects)
     if _is_bare_complaint(parts):
         told = [_complaint(raw, parts.leaves[0])]
     blocks = (
@@ -142,6 +150,14 @@ def _is_told(part: Part) -> bool:
     )
 
 
+def _is_sent_back(raw: bytes, part: Part, body: str) -> bool:
+    return (
+        part.type.value == _RECEIPT_TYPE
+        and b"deleted" in read_content(raw, part, set())[:_READ_MOST].lower()
+        and is_rejecting(body)
+    )
+
+
 def _is_bare_complaint(parts: Parts) -> bool:
     """Whether it is a complaint as Hotmail sends them: a subject, and the message."""
     subject = decode_field(parts.head.first("subject") or b"", set())
@@ -150,15 +166,17 @@ def _is_bare_complaint(parts: Parts) -> bool:
 
 
 def _told(
-    raw: bytes, parts: Parts, defects: set[Defect]
+    raw: bytes, parts: Parts, body: str, defects: set[Defect]
 ) -> tuple[list[ReportedRecipient], str | None]:
     """The blocks of the report's own parts, and who made it."""
     blocks: list[ReportedRecipient] = []
     reporting_mta: str | None = None
-    for part in filter(_is_told, parts.leaves):
+    for part in (one for one in parts.leaves if _is_told(one) or _is_sent_back(raw, one, body)):
         content = read_content(raw, part, defects)[:_READ_MOST]
         if part.type.value == _FEEDBACK_TYPE:
             blocks += read_feedback(content)
+        elif part.type.value == _RECEIPT_TYPE:
+            blocks += [replace(one, action=one.action or "failed") for one in read_blocks(content)]
         else:
             blocks += read_blocks(content)
         reporting_mta = reporting_mta or find_reporting_mta(content)

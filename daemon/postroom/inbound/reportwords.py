@@ -13,6 +13,8 @@ from postroom.inbound.awaywords import ABSENT, AWAY
 from postroom.inbound.reportforms import (
     BOUNCED,
     FORMS,
+    QUOTED_HEADER,
+    REJECTED,
     REPORTS,
     RETURNED,
     SENDER,
@@ -46,6 +48,7 @@ _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _AWAY: Final = re.compile(rf"{AWAY}|(?:{AUTOMATIC})\s?[:\uff1a]", re.IGNORECASE)
 _ABSENT: Final = re.compile(rf"{ABSENT}|out of (?:the )?office", re.IGNORECASE)
 _REPORTED: Final = re.compile(REPORTS, re.IGNORECASE)
+_REJECTED: Final = re.compile(REJECTED, re.IGNORECASE)
 _AWAY_ACTION: Final = "auto-replied"
 # Those that there are (RFC 5321, 4954, 7504 and what is registered): a server's own inventions say nothing.
 _CODES: Final = frozenset(
@@ -59,7 +62,7 @@ _GENERAL: Final = re.compile(r"[245]\.0\.0|4\.4\.7")
 def above_the_original(text: str) -> str:
     """The report's own words."""
     found = RETURNED.search(text, 1)
-    return text[: found.start()] if found else text
+    return QUOTED_HEADER.sub("\n", text[: found.start()] if found else text)
 
 
 def find_named(words: str, not_these: frozenset[str]) -> tuple[Named, ...]:
@@ -106,6 +109,11 @@ def is_worded(subject: str, body: str) -> bool:
     """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
     is_told = _REPORTED.search(body) or _PAIR.search(body)
     return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(body)
+
+
+def is_rejecting(body: str) -> bool:
+    """Whether the words of a receipt say that the mail was sent back."""
+    return _REJECTED.search(body) is not None
 
 
 def find_action(subject: str, body: str) -> str | None:
