@@ -73,6 +73,12 @@ def _in(post: Post, seconds: float) -> Any:
     return later(post.clock.now(), timedelta(seconds=seconds))
 
 
+SALES = """
+[[mailbox]]
+id = "sales"
+address = "sales@example.com"
+relay = "main"
+"""
 Prepare = Callable[[Post, ScriptedRelay], Awaitable[None]]
 ROWS: dict[str, tuple[Prepare, str, str | None, dict[str, int]]] = {
     "its time": (_later, "standard", None, {"pending": 1}),
@@ -153,3 +159,41 @@ async def test_what_is_tried_again_says_why_and_when_first(tmp_path: Path) -> No
             "deliveries": 2,
             "next_at": format_instant(_in(post, 300)),
         }
+
+
+async def test_after_a_reload_it_says_what_holds_by_the_new_settings(tmp_path: Path) -> None:
+    pace = "pace = { per_minute = 1 }"
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, mailbox=pace)) as post,
+    ):
+        for _ in range(4):
+            await post.submit(to=[ALICE], priority="bulk")
+        await post.quiet()
+        settings(tmp_path, relay.port, mailbox="pace = { per_minute = 2 }")
+        await post.reload()
+        await post.quiet()
+        found = only_queue(await told(post, tmp_path))
+        assert (found["blocked_by"], found["value"], found["threshold"]) == ("mailbox_pace", 2, 2)
+        assert found["read"] == 2
+
+
+async def test_of_a_mailbox_that_left_the_settings_it_says_that_it_is_held(tmp_path: Path) -> None:
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, more=SALES)) as post,
+    ):
+        job = await post.submit(to=[ALICE], send_at=format_instant(_in(post, 3600)))
+        path = tmp_path / "postroom.toml"
+        path.write_text(path.read_text().replace('id = "support"', 'id = "other"'))
+        await post.reload()
+        await post.quiet()
+        said = await told(post, tmp_path)
+        (lane,) = said["items"]
+        assert (lane["mailbox_id"], lane["relay"], lane["depth"]) == ("support", None, {"held": 1})
+        assert lane["queues"] == []
+        assert said["holds"] == [
+            {"mailbox_id": "support", "hold_reason": "mailbox_removed", "deliveries": 1}
+        ]
+        assert await told(post, tmp_path, mailbox_id="support") == said
+        assert await post.blocked(job) == ["hold"]
