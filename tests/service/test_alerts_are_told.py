@@ -303,6 +303,12 @@ async def test_what_stands_of_a_mailbox_that_left_the_settings_is_cleared(tmp_pa
             assert 'relay="main"' not in text
             of_support = [line for line in text.splitlines() if 'mailbox="support"' in line]
             assert all("_total{" in line for line in of_support), "what was counted stays counted"
+    lines = [json.loads(line) for line in post.log.getvalue().splitlines()]
+    over = [one for one in lines if one["event"] == "alert.cleared"]
+    assert {(one["level"], one["kind"]) for one in over} == {
+        ("info", "failures_clustering"),
+        ("info", "relay_down"),
+    }
 
 
 async def test_an_alert_is_read_from_the_log_and_not_answered(tmp_path: Path) -> None:
