@@ -311,6 +311,24 @@ async def test_what_stands_of_a_mailbox_that_left_the_settings_is_cleared(tmp_pa
     }
 
 
+async def test_a_clock_that_jumped_is_an_alert_until_somebody_believes_it(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay:
+        said = settings(tmp_path, relay.port, mailbox=OWNED)
+        async with open_post(said, store=setting(min_free_bytes=1 << 20)) as post:
+            keeper = post.loop.get_loop().create_task(post.joined.alerts.run())
+            try:
+                post.clock.jump(30 * 86_400)
+                await _pass_minutes(post, 4)
+                kinds = [one.alert.key.kind for one in post.joined.alerts.raised()]
+                post.joined.trust.confirm()
+                await _pass_minutes(post, 6)
+            finally:
+                keeper.cancel()
+            assert kinds == [K.CLOCK_JUMPED]
+            assert post.joined.alerts.raised() == ()
+            await relay.until(lambda: relay.copies("ops@example.com") == 2)
+
+
 async def test_an_alert_is_read_from_the_log_and_not_answered(tmp_path: Path) -> None:
     async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
         (one,) = await post.outbox.alerts.move(Moves((raised(DOWN).alert,)), post.clock.now())
