@@ -123,9 +123,14 @@ async def test_a_long_walk_goes_on_where_the_last_run_ended(
     async with database(tmp_path) as opened:
         for _ in range(5):
             await put(opened, S.SENT)
+        await act(opened, "INSERT INTO thread (mailbox_id, created_at) VALUES ('support', 0)")
+        await act(
+            opened,
+            "INSERT INTO event (type, mailbox_id, thread, created_at, data) SELECT 'x', 's', number, 9e18, '{}' FROM thread WHERE number < 3",
+        )
         kept = retention(opened)
-        taken: list[Taken] = [await kept.run(after(OVER)) for _ in range(3)]
-        assert [one.threads for one in taken] == [2, 2, 1]
+        taken: list[Taken] = [await kept.run(after(OVER)) for _ in range(4)]
+        assert [one.threads for one in taken] == [0, 2, 2, 0], "the first two are named"
 
 
 def test_a_thread_that_is_named_since_it_was_looked_at_stays() -> None:
