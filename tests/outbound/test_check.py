@@ -75,7 +75,7 @@ async def test_nobody_listens() -> None:
 
 @pytest.mark.parametrize("tls", [Tls.STARTTLS, Tls.IMPLICIT])
 async def test_the_certificate_names_another_host(authority: Authority, tls: Tls) -> None:
-    context = authority.server("other.example")
+    context = authority.server("wrong")
     async with ScriptedRelay(tls=context, is_implicit=tls is Tls.IMPLICIT) as server:
         lines = await check(server, tls=tls, tls_ca=authority.path)
         ehlo = "ok" if tls is Tls.STARTTLS else "skipped"

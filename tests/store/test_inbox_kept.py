@@ -178,7 +178,12 @@ async def test_memory_goes_when_it_serves_for_nothing_any_more(tmp_path: Path) -
                VALUES ('a', 1, 1, '[]', 'completed', 0, 0, ?, 1)""",
             NOON,
         )
-        left = {"dedupe": 7, "lease": 7, "thread_peer": 30, "message_ref": 407}
+        left = {
+            "dedupe": 7,
+            "lease": 7,
+            "thread_peer": 30,
+            "message_ref": 407,
+        }  # to the end of a token's week
         for kept in (6.9, 7.1, 29.9, 30.1, 406.9, 407.1):
             await age(outbox, days(kept))
             for table, last in left.items():

@@ -409,8 +409,8 @@ async def test_a_bounce_of_a_delivery_that_retention_took_is_still_an_event(
     number = done.deliveries[0].number
     await sql(
         office,
-        """INSERT INTO delivery_tombstone SELECT number, job, mailbox_id, thread, x'00', message_id, state, created_at
-           FROM delivery""",
+        """INSERT INTO delivery_tombstone
+           SELECT number, job, mailbox_id, thread, x'00', message_id, state, created_at FROM delivery""",
     )
     await sql(office, "DELETE FROM history")
     await sql(office, "DELETE FROM delivery")

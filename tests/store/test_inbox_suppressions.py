@@ -233,7 +233,7 @@ async def test_after_retention_an_address_is_ended_only_where_the_report_names_i
 
 def bury(conn: sqlite3.Connection, number: int, key: bytes) -> UnitResult[None]:
     conn.execute(
-        """INSERT INTO delivery_tombstone SELECT number, job, mailbox_id, thread, ?, message_id, state
+        """INSERT INTO delivery_tombstone SELECT number, job, mailbox_id, thread, ?, message_id, state, created_at
            FROM delivery WHERE number = ?""",
         (key, number),
     )

@@ -40,7 +40,7 @@ _FILL: Final = (
     r"|mail|e|email|e-mail|virtual|disabled|unknown|mailbox|user|to) ){0,3}"
 )
 _WHO: Final = (
-    r"(?:users?|user ?names?|userids?|mail ?drops?|recipients?|rcpt|mail ?box(?:es)?|accounts?|addressee|address(?:es)?|e ?mails?|customers?|subscribers?|login|alias|inbox"
+    r"(?:users?|user ?names?|userids?|mail ?drops?|recipients?|rcpt|mail ?box(?:es)?|accounts?|addressee|address(?:es)?|e ?mails?|customers?|subscribers?|login|alias|inbox|rcptto"
     r"|box|person|individual|member|employee|part|username|id|destination|mailhost"
     r"|usu[aá]rios?|destinat[aá]rios?|direcci[oó]n|cuenta|casilla|buz[oó]n|endere[cç]o|conta|caixa"
     r"|utilisateur|destinataires?|adresses?|compte|bo[iî]te|utenti?|indirizzo|casella|account"
@@ -82,7 +82,7 @@ _FILLED: Final = (
     r"|not enough (?:space|room|storage)|no (?:more |free |room or )?(?:space|room)|(?:cannot|can't|can not) (?:take|hold|accept|store) any ?more|insufficient|[uü]berschritten|voll|pleine?|satur[eé]e?|d[eé]pass[eé]e?|llen[oa]|excedid[oa]|agotad[oa]|superad[oa]|pien[oa]|superat[oa]|chei[oa]|lotad[oa]|pe[lł]na|pln[aáeéyý]"
     r"|p[rř]epln[eě]na|megtelt|fullt?|fuld|переполнен\w?|превышен\w?)"
 )
-_UNITS: Final = r"(?:connect(?:ion)?s?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|errors|requests|commands|threads|senders?|users)"
+_UNITS: Final = r"(?:connect(?:ion)?s?|sessions?|messages?|mails?|e ?mails?|recipients?|attempts|rcpts|errors|requests|commands|threads|senders?|users)"
 
 
 def family(family_id: str, reason: BounceReason, *patterns: str) -> Family:
@@ -97,6 +97,7 @@ WISHES: Final = (
         r"(?:recipient|addressee|user|owner|customer) has (?:\w{1,12} )?(?:blocked|blacklisted|blocklisted|banned|refused|rejected) (?:you|your|the sender|this sender|mail|messages|e ?mail)",
         r"(?:recipient|addressee|user|owner) (?:does not|doesn't|will not|won't|refuses to) accept (?:e ?mails?|mails?|messages?) from", r"(?:recipient|user|addressee|personal)(?:'s)? (?:\w{1,12} ){0,2}(?:block|black) ?list",
         r"(?:recipient|addressee|user|owner|customer) (?:is |currently |temporarily ){1,3}not accepting",
+        r"(?:recipient|addressee|user|owner|customer)(?: \w{1,14}){0,2} (?:not|doesn't) want (?:your|this|any)", r"envelope blocked user",
         r"they are not accepting (?:e ?mail|mail|messages) from"),
 )  # fmt: skip
 # Before anybody is called unknown: it is the domain that is not there.
@@ -110,7 +111,7 @@ RATES: Final = (
         _R.RATE_LIMITED,
         rf"too (?:many|much|frequent)(?! hops)(?: {WORD}){{0,2}} {_UNITS}",
         rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
-        rf"(?:number|rate|volume) of (?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached)",
+        rf"(?:number|rate|volume) of (?:the )?(?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached|over)",
         r"(?:rate|frequency|connections?|concurrency|hourly|sending|relay|velocity|thread|session|delivery|tenant|message count)(?: limit| quota)(?:ed|s)?",
         rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:hour|minute|day|second|connection|session)",
         r"(?:excessive|too many) (?:\w{1,12} )?(?:unknowns?|invalid|bad|non ?exist\w{2,6})(?: \w{1,12})?",
@@ -176,7 +177,7 @@ US: Final = (
 )
 RECIPIENTS: Final = (
     family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
-    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{GAP}{_OFF}", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
+    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{GAP}{_OFF}(?! (?:content|words?|attach|file|link|url|extension))", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
     family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{GAP}{_GONE}", rf"@ {_VERB}{_GONE}", r"@ (?:doesn't|does not) have an?", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
             r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)",
             r"not exists?|not listed", rf"(?:unable to|cannot|can't|could not|couldn't|failed to) (?:find|locate|identify) {_FILL}{_WHO}", r"(?:no one|nobody|noone) (?:here|there|with|by|of|called|named|at|on|that)", rf"(?:doesn't|does not|don't|do not) handle mail for (?:that|this|the) {_WHO}"),
@@ -213,10 +214,10 @@ MAILS: Final = (
         "it is too big",
         _R.MESSAGE_TOO_BIG,
         rf"(?:messages?|mails?|e ?mails?|attachments?|content|size|files?)(?: {WORD}){{0,4}} (?:too|very) (?:large|big|long)",
-        r"(?:bigger|larger|greater|heavier) than",
+        r"(?:bigger|larger|greater|heavier) than|more than \d{1,12} ?(?:[km]i?b|bytes|mega\w{0,6})",
         r"exceed\w{0,3}(?: \S{1,20}){0,4} \d{1,9} ?(?:[km]i?b|bytes|mega\w{0,6})",
         rf"exceed\w{{0,3}}(?: {WORD}){{0,4}} size",
-        rf"size(?: {WORD}){{0,4}} (?:exceed\w{{0,3}}|over|limit\w{{0,3}})",
+        rf"(?:size|length)(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|over|limit\w{{0,3}}|threshold)",
     ),
 )
 SERVERS: Final = (

@@ -36,7 +36,7 @@ _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"']{0,64}@[\w-]{1,63}(?:\.[\w-]{1
 # What says nothing of the mail that came back: how programs begin and end, and what a scanner adds to every mail.
 _NOISE: Final = re.compile(
     r"undeliverable:|undeliverable (?:mail|message)|the error that the other server returned was"
-    r"|smtp error from remote (?:mail )?server|(?<=\n)554 5\.0\.0 service unavailable"
+    r"|error: some recipients failed|smtp error from remote (?:mail )?server|(?<=\n)554 5\.0\.0 service unavailable"
     r"|rejected by (?:the recipient domain|the server for the recipient domain)"
     r"|giving up on(?: [^\s]{1,60})?|(?:remote )?host (?:\S{1,120} )?said:"
     r"|(?:mail|message) return(?:ed|ing)? to sender|returning message to sender|delivery report unavailable"

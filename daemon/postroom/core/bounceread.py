@@ -85,12 +85,18 @@ _AT_RCPT: Final = (
     "(state 13)",
     "(state 14)",
 )
+_CALLED_BACK: Final = "verify address"  # the sender's, whatever the code: no other has been named
 _PIPELINED: Final = (
     "while talking to"  # sendmail names the last command sent, not the one that was answered
 )
 
 # Whose words are sure with a bare 550 and a general status, and whose only where there is no status at all.
-_SURE: Final = ("user not found", "this user doesn't have a", "bad-mailbox")
+_SURE: Final = (
+    "user not found",
+    "this user doesn't have a",
+    "bad-mailbox",
+    "address ( ) does not exist",
+)
 _SURE_PEERS: Final = ("@ezweb.ne.jp", "@au.com")  # they call it otherwise when their filter refuses
 _SURE_IN_FIELDS: Final = ("no such user here",)
 # What filters say, and servers that tell nobody why. Whoever says it in other words means it.
@@ -107,6 +113,10 @@ _FORMULAS: Final = (
 )
 _SURE_ALONE: Final = ("unknown user", "... user unknown", "... no such user", "... user not exist")
 _BARE: Final = frozenset({"0.0", "2.0", "2.1", "3.0"})  # they do not say it either
+_ANNOUNCED: Final = re.compile(
+    r"the response (?:from the remote server )?was:|(?:diagnostic information for|diagnoseinformationen f.r|informations de diagnostic (?:pour|à l'attention) (?:les|des)"
+    r"|información de diagnóstico para|informazioni di diagnostica per gli|informações de diagnóstico para) (?:los )?admin"
+)
 MADE_BY: Final = "report made by"  # what stands before the name of the reporting host in `around`
 # A rule of the owner answers, not the mailbox: Amazon SES, Sieve.
 _RULES: Final = (f"{MADE_BY} inbound-smtp.", "automatically rejected")
@@ -184,7 +194,7 @@ def _reason(said: Said) -> BounceReason:
     diagnostic = plain_words(said.diagnostic or said.around, said.recipient)
     around = plain_words(said.around, said.recipient)
     spoken = without_recipient(f"{diagnostic} {around}")
-    told = find_reason(diagnostic)
+    told = find_reason(_answer_in(diagnostic)) or find_reason(diagnostic)
     reason = (
         told
         or reason_of_status(said.status)
@@ -205,6 +215,12 @@ def _reason(said: Said) -> BounceReason:
     return _at_its_place(reason, said, spoken)
 
 
+def _answer_in(words: str) -> str:
+    """What stands below the words by which Exchange announces the server's answer: above, it guesses at the meaning."""
+    found = _ANNOUNCED.search(words)
+    return words[found.end() :] if found else words
+
+
 _OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
 
 
@@ -214,6 +230,8 @@ def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> Bounce
         is_later = reason in {None, _R.DOMAIN_TROUBLE} and _FOUR.match(said.diagnostic)
         return _R.DOMAIN_TROUBLE if is_later else _R.SENDER_REFUSED
     if reason in _NOT_AT_MAIL and not _is_temporary(said) and _any(_AT_MAIL, words):
+        return _R.SENDER_REFUSED
+    if reason is None and _CALLED_BACK in words and _any(_AT_MAIL, words):
         return _R.SENDER_REFUSED
     if reason in _WITHOUT_WHY and _OUR_IP.search(
         without_noise(said.diagnostic[:WORDS_MOST].lower())

@@ -60,11 +60,13 @@ ABOUT_THE_MAIL: Final = (
     _parts("harmful, in cjk", _R.MESSAGE_VIRUS, "病毒", "ウイルス", "ウィルス", "바이러스"),
 )  # fmt: skip
 ABOUT_RECIPIENTS: Final = (
+    family("moved, elsewhere", _R.RECIPIENT_MOVED, rf"(?:adresse|direcci[oó]n|indirizzo|endere[cç]o|adres){GAP}(?:a chang[eé]|ha cambiado|ha camb?iato|[eè] cambiato|mudou|hat sich ge[aä]e?ndert|is gewijzigd)"),
     _parts("full, in cjk", _R.RECIPIENT_MAILBOX_FULL, r"(?:空间|空間|容量|邮箱|信箱|メールボックス|용량|메일함).{0,12}(?:不足|已满|已滿|满|滿|超过|超過|超出|超限|一杯|いっぱい|초과|가득|부족)"),
     _parts("off, in cjk", _R.RECIPIENT_DISABLED, rf"{_CJK_PERSON}.{{0,12}}(?:禁用|停用|锁定|鎖定|被锁|冻结|凍結|暂停|停止|过期|過期|無効化|休眠|정지)"),
     _parts("nobody, in cjk", _R.RECIPIENT_UNKNOWN, rf"{_CJK_PERSON}.{{0,12}}(?:不存在|没有|沒有|未找到|找不到|无效|無效|未开通|查无|查無|不正确|错误|有误|存在し|見つかり|不明|ありません|無効|없|존재하지|찾을 수)", r"(?:无此|無此|没有此|没有这个|查无此|該当する).{0,6}(?:用户|用戶|邮箱|收件人|地址|人|ユーザ|アドレス)"),
     family("nobody, elsewhere", _R.RECIPIENT_UNKNOWN, r"(?:nie ma|brak|aucun|aucune|kein|keine|keinen|ning[uú]n|nessun|nessuna|nenhum|geen|нет|немає|ingen|ei|nincs)"
         r" (?:takiego |tel |solche[nr]? |tal |такого |такой )?(?:konta|u[zż]ytkownika|adresu|skrzynki|utilisateur|compte|destinataire|bo[iî]te|adresse|benutzer|empf[aä]e?nger|postfach|konto|usuario|buz[oó]n|utente|indirizzo|casella|usu[aá]rio|gebruiker|postbus|пользователя|ящика|адреса|получателя|anv[aä]ndare|mottagare|k[aä]ytt[aä]j[aä][aä]?|felhaszn[aá]l[oó])",
+        rf"(?:wurde nicht (?:in|bei|unter) {WORD}|n'a pas [eé]t[eé]|no se (?:ha|encontr[oó])|non [eè] stat[oa]|n[aã]o foi|is niet|nie zosta[lł]o?) (?:gefunden|trouv[eé]e?|encontrad[oa]|trovat[oa]|gevonden|znalezion[ya])",
         r"gibt es (?:\w{1,12} ){0,2}nicht|(?:n'a pas|n'ont pas|no tiene|n[aã]o tem|n[aã]o possui|non ha|hat kein|heeft geen|nie ma|nemá)(?: de| una?| um| il| ein)? (?:compte|bo[iî]te|cuenta|buz[oó]n|conta|caixa|account|casella|konto|postfach|mailbox|postbus|konta|účet)",
         r"(?:n'est plus (?:valide|utilis[eé]e?|active)|n'existe plus|no longer in use|ya no existe|non [eè] pi[uù] (?:valid|attiv)[oa]|nicht mehr (?:vorhanden|g[uü]ltig|verwendet)|больше не (?:существует|используется))"),
 )  # fmt: skip

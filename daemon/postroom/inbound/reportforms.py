@@ -25,7 +25,7 @@ REPORTS: Final = (
     "|permanent error|fatal error|transcript of session|送信できませんでした|配信できませんでした|nicht zugestellt"
     "|(?:mail|message) has been returned|no such user|user unknown|unknown user|no user by that name|无法发送|无法送达|無法送達"
     "|pas pu être|no se ha podido entregar|no se pudo entregar|impossibile recapitare|não pôde ser entregue"
-    "|не может быть доставлено|не удалось доставить|are not a member of this mailing list"
+    "|не может быть доставлено|не удалось доставить|are not a member of this mailing list|considered unsolicited bulk"
 )
 # What a receipt says that is none: a filter's way of sending a mail back (RFC 5429).
 REJECTED: Final = (
@@ -72,11 +72,11 @@ _LEFT: Final = r"^[ \t>*]{0,12}"
 
 FORMS: Final = (
     # Postfix, qmail, Yahoo, Courier, amavis, MXLogic, SendGrid, psmtp
-    _form("bracketed and a colon", rf"{_LEFT}{_BRACKETED}[ \t]{{0,8}}(?:\(expanded from[^\n)]{{0,400}}\))?[ \t]{{0,8}}:"),
+    _form("bracketed and a colon", rf"{_LEFT}{_BRACKETED}[ \t]{{0,8}}(?:\(expanded from[^)]{{0,400}}\))?[ \t]{{0,8}}:"),
     # OpenSMTPD, Exim 2 and 3
     _form("bare and a colon", rf"{_LEFT}{_BARE}:(?=[ \t]|\r?$)"),
     # sendmail, McAfee, X1: what was said stands in brackets behind it
-    _form("with a remark", rf"{_LEFT}{_EITHER}[ \t]{{1,8}}(?:\.\.\.|\[|\((?!expanded)|- |error,|invalid address|delivery failed|;)"),
+    _form("with a remark", rf"{_LEFT}{_MARKED}[ \t]{{1,8}}(?:\.\.\.|\[|\((?!expanded)|[45]\d\d |- |error,|invalid address|delivery failed|;)"),
     # Exchange 5.5, of one that its directory has in another form
     _form("X.400", rf"^[^\n@]{{0,160}}[:;/]smtp={_BARE};"),
     # Exchange 5.5 to 2003
@@ -84,9 +84,9 @@ FORMS: Final = (
     # ActiveHunter
     _form("named and bracketed", rf"{_LEFT}[^\n<>]{{1,100}} {_BRACKETED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exim, Gmail, sendmail, Domino, Exchange 2007 and later, Outlook.com, SES, GMX, Mimecast
-    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}{_MARKED}[ \t]{{0,8}}\r?$", Said.AROUND),
+    _form("on a line by itself", rf"{_LEFT}(?:- ?){{0,3}}(?:> )?{_MARKED}[ \t]{{0,8}}\r?$", Said.AROUND),
     # Exchange 2007 and later, Notes
-    _form("linked", rf"{_LEFT}[^\n<>@]{{0,80}}{_BARE}(?: \([^\n()]{{1,320}}\))?<mailto:"),
+    _form("linked", rf"{_LEFT}[^\n<>@]{{0,80}}?{_BARE}(?:\)| \([^\n()]{{1,320}}\))?<mailto:"),
     # sendmail 5
     _form("in a refusal", rf"^[245]\d\d[ -]{_BRACKETED}\.\.\.", Said.ABOVE),
     # ezweb, Messaging Server, SurfControl, MailMarshal, James, InterScan
@@ -95,7 +95,7 @@ FORMS: Final = (
     # iMail, MailFoundry, Barracuda, KDDI, Verizon, ActiveHunter, many small ones
     _form("at the end of a sentence", rf"^[^\n:@]{{1,80}}:[ \t]{{0,8}}{_EITHER}[^\n@]{{0,20}}$"),
     # DragonFly, Google Workspace, InterScan
-    _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|errors|gateway)\b[^\n<>@]{{0,40}} (?:to|for|of) {_MARKED}"),
+    _form("in a sentence", rf"\b(?:mail|message|mailbox|delivery|delivered|deliver|send|errors|gateway|nachricht|mensaje|messaggio|mensagem|bericht)\b[^\n<>@]{{0,40}} (?:to|for|of|an|à|a|para|aan) {_MARKED}"),
     # Aliyun, NetEase
     _form("behind a label, in Chinese", rf"(?:无法发送到|无法投递到|無法傳送到|收件人)[ \t:\uff1a]{{0,8}}{_EITHER}"),
     _form("a mailing list", rf"\bmailing list {_BRACKETED}"),

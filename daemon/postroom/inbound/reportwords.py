@@ -41,6 +41,7 @@ _CODE: Final = re.compile(
     r"(?:^|problem|said:|<<<|>>>|reason:|smtp;|code ?:|responsecode|[:,\]>'#-])[ \t\r\n']{0,8}(25\d|[45][0-5]\d)(?=[ :,-]|\r?$)",
     re.MULTILINE | re.IGNORECASE,
 )
+_CHAPTER: Final = re.compile(r"rfc[ -]?\d{3,4},?(?: section)? \d[\d.]{0,12}", re.IGNORECASE)
 _SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])")
 _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
@@ -81,6 +82,7 @@ def find_named(words: str, not_these: frozenset[str]) -> tuple[Named, ...]:
 
 def find_numbers(text: str, status: str | None) -> tuple[str | None, int | None]:
     """The status and the reply code that say most: `status`, unless it is general; a code of another class is none."""
+    text = _CHAPTER.sub(" ", text)
     pairs = [(int(one), two) for one, two in _PAIR.findall(text) if one[0] == two[0]]
     telling = next((pair for pair in pairs if not is_general(pair[1])), None)
     code, paired = telling or (pairs[0] if pairs else (None, None))
