@@ -11,6 +11,7 @@ import pytest
 from postroom.client import Client
 from postroom.core.instant import format_instant, later
 from postroom.ports.desk import Actor
+from postroom.service.doubted import CLOCK_GATE
 from support.inward import ALICE
 from support.post import UID, Post, open_post, settings
 from support.relay import Default, Hold, Reply, ScriptedRelay
@@ -197,3 +198,13 @@ async def test_of_a_mailbox_that_left_the_settings_it_says_that_it_is_held(tmp_p
         ]
         assert await told(post, tmp_path, mailbox_id="support") == said
         assert await post.blocked(job) == ["hold"]
+
+
+async def test_what_only_a_doubted_clock_calls_due_waits_for_the_clock(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        await post.submit(to=[ALICE], send_at=format_instant(_in(post, 86_400)))
+        await post.quiet()
+        post.clock.jump(30 * 86_400)
+        await post.run(60)
+        found = only_queue(await told(post, tmp_path))
+        assert (found["blocked_by"], found["first_id"]) == (CLOCK_GATE.name, None)
