@@ -5,6 +5,7 @@ mailbox takes now (its queue is full) is tried again at the next look, and what 
 up for at its start. By a clock that is not believed nothing is sent.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,6 +20,7 @@ from postroom.ports.digesting import Digests
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.ports.host import Clock
 from postroom.service.ownermail import OwnerMail, Posting
+from postroom.service.resting import rest
 
 
 BITE: Final = 500
@@ -52,15 +54,18 @@ class DigestKeeper:
         self._clock = clock
         self._trust = trust
         self._chronicle = chronicle
+        self._bell = asyncio.Event()
 
     def switch(self, at: timedelta) -> None:
-        """From now on at this time of the day."""
+        """From now on at this time of the day, and to whoever owns the mailboxes now."""
         self._at = at
+        self._bell.set()
 
     async def run(self) -> None:
         """Tell once a day. Raises: StoreBroken."""
         while True:
-            await self._clock.sleep(await self._look())
+            self._bell.clear()
+            await rest(self._clock, self._bell, await self._look())
 
     async def _look(self) -> float:
         """Tell what is due; how many seconds nothing else will be."""
