@@ -29,8 +29,9 @@ from postroom.cli import (
 )
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
-from postroom.cli.paper import plain, talk
+from postroom.cli.paper import plain, warn
 from postroom.cli.refusals import tell
+from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION
 from postroom.client.errors import PostroomError
 
 
@@ -78,7 +79,7 @@ def root(**_options: object) -> None:
 
 for _verb in _VERBS:
     root.add_command(_verb)
-for _option in SOCKET_OPTIONS:
+for _option in (VERBOSE_OPTION, QUIET_OPTION, *SOCKET_OPTIONS):
     _option(root)
 
 
@@ -94,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _SIGPIPE
     except Exception:  # noqa: BLE001 - the last door: whatever comes here is ours to mend
         traceback.print_exc()
-        talk("postroom: this is a bug in postroom; please report it with the lines above.")
+        warn("postroom: this is a bug in postroom; please report it with the lines above.")
         return Exit.BUG
     return code if isinstance(code, int) else Exit.OK
 
@@ -111,14 +112,14 @@ def _fail(error: Exception) -> int:
             error.show()
             return Exit.USAGE
         case click.Abort():
-            talk("Interrupted.")
+            warn("Interrupted.")
             return Exit.INTERRUPTED
         case BrokenPipeError():
             # whoever read our output has seen enough; nothing more may be written at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _SIGPIPE
         case _:
-            talk(f"postroom: {plain(error)}")
+            warn(f"postroom: {plain(error)}")
             return Exit.NO_INPUT if isinstance(error, FileNotFoundError) else Exit.IO
 
 

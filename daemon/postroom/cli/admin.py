@@ -10,7 +10,7 @@ from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import LIMIT, listing
 from postroom.cli.listing import list_by_default, listing_group
-from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk, warn
 from postroom.cli.wording import short
 from postroom.client.errors import NotFound
 
@@ -190,8 +190,8 @@ def remove(desk: Desk, address: str, mailbox_id: str | None) -> int:
     try:
         desk.client.unsuppress(address, mailbox_id=mailbox_id)
     except NotFound as error:
-        talk(f"postroom: {plain(address)} is not suppressed {_scope(mailbox_id)}")
-        talk("  What to do: `postroom suppressions` lists what is.")
+        warn(f"postroom: {plain(address)} is not suppressed {_scope(mailbox_id)}")
+        warn("  What to do: `postroom suppressions` lists what is.")
         raise click.exceptions.Exit(Exit.REFUSED) from error
     answer = {"address": address, "mailbox_id": mailbox_id}
     return _done(desk, answer, f"{address} is no longer suppressed {_scope(mailbox_id)}.")
@@ -210,8 +210,8 @@ def _known(mailbox_id: str) -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        talk(f"postroom: there is no mailbox '{plain(mailbox_id)}'")
-        talk("  What to do: `postroom mailboxes` lists them.")
+        warn(f"postroom: there is no mailbox '{plain(mailbox_id)}'")
+        warn("  What to do: `postroom mailboxes` lists them.")
         raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
 
 

@@ -12,7 +12,7 @@ from postroom.cli.doubts import tell_doubts
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
 from postroom.cli.meanings import tell_reasons, waiting_at
-from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk, warn
 from postroom.cli.wording import short
 from postroom.client.errors import NotFound
 
@@ -102,8 +102,8 @@ def _known(asked: Mapping[str, str | None]) -> Iterator[None]:
         yield
     except NotFound as error:
         named = [f"{kind} '{plain(asked[key])}'" for key, kind in _KINDS.items() if asked.get(key)]
-        talk(f"postroom: there is no {' of '.join(named)}")
-        talk("  What to do: `postroom mailboxes` lists mailboxes and their relays.")
+        warn(f"postroom: there is no {' of '.join(named)}")
+        warn("  What to do: `postroom mailboxes` lists mailboxes and their relays.")
         raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from postroom.cli.paper import plain, talk
+from postroom.cli.paper import plain, warn
 from postroom.client.errors import PostroomError, Problem, Unreachable
 
 
@@ -78,31 +78,31 @@ def tell(error: PostroomError) -> None:
     if isinstance(error, Problem):
         _tell_problem(error)
         return
-    talk(f"postroom: {plain(error)}")
+    warn(f"postroom: {plain(error)}")
     if isinstance(error, Unreachable):
-        talk(
+        warn(
             "  Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
         )
     if error.idempotency_key:
-        talk(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
+        warn(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
 
 
 def _tell_problem(error: Problem) -> None:
     faults = [plain(f"{_where(pointer)}{detail}") for pointer, detail in error.errors]
     if len(faults) == 1:
-        talk(f"postroom: {faults[0]} ({plain(error.code)})")
+        warn(f"postroom: {faults[0]} ({plain(error.code)})")
     elif faults:
-        talk(f"postroom: {plain(error.problem.get('title'))}: ({plain(error.code)})")
+        warn(f"postroom: {plain(error.problem.get('title'))}: ({plain(error.code)})")
         for fault in faults:
-            talk(f"  {fault}")
+            warn(f"  {fault}")
     else:
-        talk(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
+        warn(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
     holder = error.problem.get("job_id")
     if holder:
-        talk(f"  It belongs to {plain(holder)}: postroom show {plain(holder)}")
+        warn(f"  It belongs to {plain(holder)}: postroom show {plain(holder)}")
     fix = _FIXES.get(error.code, error.fix)
     if fix:
-        talk(f"  What to do: {plain(fix)}")
+        warn(f"  What to do: {plain(fix)}")
 
 
 def _where(pointer: str) -> str:
