@@ -390,6 +390,7 @@ def test_a_file_that_can_not_be_read_exits_66(
         ["resolve", "dlv_3"],
         ["resolve", "dlv_3", "--as", "maybe"],
         ["show", "job_1", "--raw"],
+        ["show", "dlv_3", "--raw", "--json"],
         ["dead-letters", "--since", "yesterday"],
         ["events", "complete", "lse_1"],
         [*COMPLETE, "--text", "x"],

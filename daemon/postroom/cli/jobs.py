@@ -152,6 +152,9 @@ def jobs(desk: Desk, /, limit: int, **filters: Any) -> int:
 def show(desk: Desk, name: str, *, raw: bool) -> int:
     """Show all that is known about a job, a delivery or an event."""
     refuse_other(name, "job_", "dlv_", "evt_")
+    if raw and desk.is_json:
+        problem = "--raw is the message itself, which is no JSON: leave one of the two out."
+        raise click.UsageError(problem)
     if raw:
         return _show_raw(desk, name)
     is_delivery, is_event = name.startswith("dlv_"), name.startswith("evt_")
