@@ -9,11 +9,14 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.inputs import words
 from postroom.cli.jobs import deliveries_table
+from postroom.cli.known import refuse_unknown
 from postroom.cli.paper import Json, column, data, emit, plain, table, talk
 from postroom.client import Act
 from postroom.client.asking import given
 from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.reason import ReasonCode
 
 
 Verdict = Literal["sent", "resend", "failed"]
@@ -49,10 +52,16 @@ class Work:
 def _matching(verb: Callable[..., int]) -> Callable[..., int]:
     options: tuple[Option, ...] = (
         click.option("--mailbox", "mailbox_id", metavar="ID", help="All of this mailbox …"),
-        click.option("--state", metavar="WORD", help=f"… in this state ({_STATES}) …"),
+        click.option(
+            "--state",
+            type=words(DeliveryState),
+            metavar="WORD",
+            help=f"… in this state ({_STATES}) …",
+        ),
         click.option(
             "--reason",
             "reason_code",
+            type=words(ReasonCode),
             metavar="WORD",
             help="… for this reason, as `dead-letters` shows it …",
         ),
@@ -173,9 +182,13 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
         )
 
     if not bulk["dry_run"] and not bulk["yes"]:
-        count = min(run(dry_run=True)["matched"], bulk["limit"] or _LIMIT)
-        _confirm(f"{work.act} {_deliveries(count)}?")
+        matched = run(dry_run=True)["matched"]
+        if not matched:
+            refuse_unknown(desk, bulk["mailbox_id"])
+        _confirm(f"{work.act} {_deliveries(min(matched, bulk['limit'] or _LIMIT))}?")
     answer = run(dry_run=bulk["dry_run"])
+    if not answer["matched"]:
+        refuse_unknown(desk, bulk["mailbox_id"])
     if desk.is_json:
         emit(answer)
     else:

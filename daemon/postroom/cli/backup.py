@@ -16,8 +16,8 @@ from typing import BinaryIO, Final, Protocol
 import click
 
 from postroom.cli.desk import Desk, at_desk
-from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, data, emit, plain, plain_text, talk
+from postroom.cli.exits import Ended, Exit
+from postroom.cli.paper import Json, data, emit, plain, talk
 from postroom.client.errors import Unreachable
 from postroom.ports.errors import (
     AlreadyRunning,
@@ -157,19 +157,19 @@ def _stoppable() -> Iterator[None]:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """What goes wrong in our own house, told, with its exit code."""
+    """What goes wrong in our own house, with its exit code and the word for it."""
     try:
         yield
     except PostroomError as error:
-        talk(f"postroom: {plain_text(str(error))}")
         kinds = (
-            (ConfigError, Exit.CONFIG),
-            (StateRefused, Exit.CONFIG),
-            (AlreadyRunning, Exit.TRY_LATER),
-            (BackupDamaged, Exit.BAD_DATA),
+            (ConfigError, Exit.CONFIG, "settings_wrong"),
+            (StateRefused, Exit.CONFIG, "state_refused"),
+            (AlreadyRunning, Exit.TRY_LATER, "already_running"),
+            (BackupDamaged, Exit.BAD_DATA, "backup_damaged"),
         )
-        code = next((code for kind, code in kinds if isinstance(error, kind)), Exit.IO)
-        raise click.exceptions.Exit(code) from error
+        other = (PostroomError, Exit.IO, "store_failed")
+        _, exit_code, code = next((row for row in kinds if isinstance(error, row[0])), other)
+        raise Ended(str(error), exit_code=exit_code, code=code) from error
 
 
 def _sync(folder: Path) -> None:

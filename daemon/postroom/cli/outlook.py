@@ -4,12 +4,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import click
-
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk
-from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
+from postroom.cli.known import no_mailbox
 from postroom.cli.meanings import tell_reasons, waiting_at
 from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
 from postroom.cli.wording import short
@@ -95,10 +93,8 @@ def _known(asked: Mapping[str, str | None]) -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        named = [f"{kind} '{plain(asked[key])}'" for key, kind in _KINDS.items() if asked.get(key)]
-        talk(f"postroom: there is no {' of '.join(named)}")
-        talk("  What to do: `postroom mailboxes` lists mailboxes and their relays.")
-        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
+        named = [f"{kind} '{asked[key]}'" for key, kind in _KINDS.items() if asked.get(key)]
+        raise no_mailbox(" of ".join(named)) from error
 
 
 def _is_meant(box: Json, asked: Mapping[str, str | None], boxes: set[str | None]) -> bool:

@@ -52,7 +52,7 @@ def _tell(found: Json, *, is_dry_run: bool) -> None:
     if is_dry_run:
         talk("Nothing was changed: this is what a reload would do.")
     elif not rows:
-        data("The settings are read again; none is another one.")
+        data("The settings are read again; all of them are as before.")
     if found["needs_restart"] and not is_dry_run:
         talk("What counts after a restart: systemctl restart postroom.")
 
