@@ -96,7 +96,7 @@ def check(desk: Desk, mailbox_id: str) -> int:
     if desk.is_json:
         emit(found)
     else:
-        table(found["checks"], _CHECKS)
+        table(found["checks"], _CHECKS, is_whole=True)
     return Exit.OK if found["ok"] else Exit.REFUSED
 
 

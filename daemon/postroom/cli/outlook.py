@@ -79,13 +79,15 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
         data("")
         table(queues, _QUEUES)
         _tell_gates(queues)
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
     if found["holds"]:
         data("")
         tell_holds(found["holds"])
     if found["retries"]:
         data("")
         table(found["retries"], _RETRIES)
-        tell_reasons(found["retries"])
+    tell_reasons([*stopped, *found["retries"]])
 
 
 @contextlib.contextmanager
@@ -109,5 +111,3 @@ def _tell_gates(queues: list[Json]) -> None:
         if waiting is not None:
             talk(f"{gate}: {waiting.because}.")
             talk(f"{' ' * len(gate)}  What to do: {waiting.to_do}")
-    # a breaker's value is its state and its reason: "open: relay.unreachable"
-    tell_reasons({"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues)
