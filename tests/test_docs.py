@@ -14,6 +14,7 @@ import pytest
 from postroom.api.requests import JobRequest
 from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
+from postroom.cli.held import HOLDS
 from postroom.cli.meanings import GATES as WAITS
 from postroom.client.fields import JobFields
 from postroom.config.effects import RULES as EFFECTS
@@ -22,7 +23,7 @@ from postroom.core.alert import MEANINGS as ALERTS
 from postroom.core.alertrules import RULES
 from postroom.core.bouncereason import MEANINGS as BOUNCES
 from postroom.core.bouncereason import BounceClass
-from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback
+from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback, HoldReason
 from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
 from postroom.core.jobfields import _FIELDS
@@ -206,6 +207,12 @@ def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None
     assert {name: (cells[0], cells[2]) for name, cells in told.items()} == {
         name: (one.because, one.to_do) for name, one in WAITS.items()
     }
+
+
+def test_every_reason_to_hold_is_in_the_manual_in_the_words_of_the_command_line() -> None:
+    told = {reason: says for reason, (says,) in _table("operating.md", "hold_reason").items()}
+    assert told == HOLDS
+    assert list(told) == list(HoldReason)
 
 
 def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:

@@ -15,6 +15,7 @@ from support.clock import settle
 CHANGED = SettingChange("mailbox.new", ChangeKind.ADDED, None, "new@example.com")
 WAITS = SettingChange("daemon.state_dir", ChangeKind.CHANGED, "/a", "/b")
 DOUBT = SettingProblem("postroom.toml", "listener.postmaster", "is missing.", "Name a mailbox.")
+ODD = SettingProblem("mailboxes.d/\udcff\x1b.toml", "", "is \udcff.", "Mend it.")
 WRONG = SettingProblem("postroom.toml", "", "is not TOML.", "Mend that line.")
 
 
@@ -55,6 +56,16 @@ async def test_settings_that_are_wrong_are_told_with_file_and_key(tmp_path: Path
             ("postroom.toml", ""),
         ]
         assert said.json["retryable"] is False
+
+
+@pytest.mark.parametrize("told", [NotReloaded((ODD,)), Reloaded((), (), (ODD,), 2)])
+async def test_a_file_whose_name_is_no_text_is_named_as_well_as_it_can_be(
+    told: Reloaded | NotReloaded, tmp_path: Path
+) -> None:
+    async with running(tmp_path, reloads=FakeReloads(told)) as api:
+        said = await api.post("/reload")
+        (fault,) = said.json.get("problems") or said.json["warnings"]
+        assert (fault["file"], fault["wrong"]) == ("mailboxes.d/??.toml", "is ?.")
 
 
 @pytest.mark.parametrize(

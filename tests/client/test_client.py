@@ -21,6 +21,7 @@ from postroom.client.errors import (
     TryLater,
     Unreachable,
 )
+from postroom.client.wire import Tried
 from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
 from support.fake_host import FakeHost
 
@@ -108,6 +109,38 @@ def test_trying_ends_when_its_time_is_over(daemon: FakeDaemon, host: FakeHost) -
     assert 8 <= host.at_s <= 10
     assert caught.value.idempotency_key == "minted-1"
     assert not caught.value.is_answer_lost
+
+
+def test_every_try_of_a_call_is_heard_with_what_it_came_to_and_how_long_it_took(
+    daemon: FakeDaemon, host: FakeHost
+) -> None:
+    heard: list[Tried] = []
+    client = Client(str(daemon.socket), retry_s=10, host=host, hear=heard.append)
+    daemon.on("GET /v1/stats", FULL, HangUp(), {})
+    client.stats()
+    lost = f"the answer was lost (RemoteDisconnected): {daemon.socket}"
+    daemon.on("GET /v1/events/stream", Say(body=b"id: 1\ndata: {}\n\n"))
+    next(client.follow())
+    assert heard == [
+        Tried("GET", "/v1/stats", 507, None, 0),
+        Tried("GET", "/v1/stats", None, lost, 0),
+        Tried("GET", "/v1/stats", 200, None, 0),
+        Tried("GET", "/v1/events/stream", 200, None, 0),
+    ]
+
+
+def test_a_try_is_timed_from_its_beginning_also_where_nobody_listens(
+    tmp_path: Path, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Tried] = []
+    moments = iter(range(10))
+    monkeypatch.setattr(host, "monotonic_s", lambda: next(moments))
+    gone = str(tmp_path / "gone")
+    with pytest.raises(Unreachable):
+        Client(gone, retry_s=0, host=host, hear=heard.append).stats()
+    (one,) = heard
+    assert (one.status, one.fault) == (None, f"no daemon: there is no socket {gone}")
+    assert one.took_s == 1
 
 
 def test_what_the_daemon_asks_for_is_waited(

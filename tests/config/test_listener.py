@@ -1,5 +1,6 @@
 """Where answers get in: what can be set up, what could never work, and what must stand in DNS."""
 
+import os
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -155,6 +156,15 @@ def test_a_certificate_and_a_key_must_belong_together(tmp_path: Path) -> None:
     assert settings.listener.tls_key == str(tmp_path / "one.key")
     (problem,) = problems_of(write_settings(tmp_path, pair.replace("one.key", "two.key")))
     assert "no pair" in problem.wrong
+
+
+def test_a_certificate_that_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "file").write_text("text")
+    for pair in (("fifo", "file"), ("file", "fifo")):
+        text = _both("tls_certificate = '{}'\ntls_key = '{}'".format(*pair))
+        (problem,) = problems_of(write_settings(tmp_path, text))
+        assert "not a file" in problem.wrong
 
 
 def test_keys_come_by_reference_newest_first_and_no_repr_holds_them(tmp_path: Path) -> None:

@@ -351,6 +351,15 @@ def test_a_ca_of_ones_own_is_taken_when_it_holds_a_certificate(tmp_path: Path) -
     assert "no certificate" in problem.wrong
 
 
+def test_a_ca_that_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with (tmp_path / "huge").open("wb") as huge:
+        huge.truncate(1 << 30)
+    for name, words in (("fifo", "not a file"), ("huge", "too large"), (".", "Is a directory")):
+        (problem,) = problems_of(write_settings(tmp_path, _relay(f"tls_ca = '{name}'")))
+        assert words in problem.wrong
+
+
 def test_the_real_environment_is_used_where_none_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,12 @@ def test_a_credential_that_is_not_in_the_folder_is_said(tmp_path: Path) -> None:
     assert "LoadCredential=" in problem.fix
 
 
+def test_a_folder_of_credentials_that_can_not_be_looked_into_is_said(tmp_path: Path) -> None:
+    environ = {"CREDENTIALS_DIRECTORY": f"{tmp_path}/{300 * 'x'}"}
+    (problem,) = problems_of(_settings(tmp_path, "credential:main"), environ)
+    assert "File name too long" in problem.wrong
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     _keep(tmp_path / "main", SECRET)

@@ -44,6 +44,14 @@ def test_after_an_hour_it_is_forgotten() -> None:
     assert found(table, 119) == {("domain", "a.test"): (12, 12), ("workflow", "run-1"): (12, 12)}
 
 
+def test_what_was_counted_in_a_future_that_was_none_is_not_of_this_hour() -> None:
+    table = Clusters()
+    end(table, S.FAILED, 10_000)
+    assert not found(table, 30)
+    end(table, S.FAILED, 30)
+    assert found(table, 30) == {("domain", "a.test"): (1, 1), ("workflow", "run-1"): (1, 1)}
+
+
 def test_names_without_number_cost_no_memory_without_bound_and_push_out_nobody_who_fails_on() -> (
     None
 ):

@@ -1,5 +1,6 @@
 """`postroom demo`, as somebody types it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -93,23 +94,27 @@ def test_top_stats_and_explain_tell_the_truth_while_it_runs(temp: Path) -> None:
     (hint,) = (line for line in told if "postroom top --socket" in line)
     client = Client(hint.split()[-1])
     job = client.jobs()["items"][-1]
-    delivery = client.job(job["id"])["deliveries"][0]
-    asked = {
-        "top --once": "MAILBOX",
-        "stats": "MAILBOX",
-        f"explain {delivery['id']}": delivery["id"],
-    }
-    for words, wanted in asked.items():
-        done = subprocess.run(
-            [*POSTROOM, *words.split(), "--socket", client.socket],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env=env(),
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert wanted in done.stdout
+    delivery = client.job(job["id"])["deliveries"][0]["id"]
+    least = sent_by(client)
+    shown = json.loads(typed("stats --json", client))
+    assert least <= shown["outcomes"].get("sent", 0) <= sent_by(client)
+    assert "\nMAILBOX" in typed("top --once", client)
+    explained = json.loads(typed(f"explain {delivery} --json", client))
+    steps = [step["to"] for step in client.delivery(delivery)["history"]]
+    assert (explained["delivery_id"], explained["state"] in steps) == (delivery, True)
     out, err = demo.communicate(timeout=40)
     assert demo.returncode == 0, out + err
-    assert "postroom top" in out
+    assert all(f"`postroom {verb}" in out for verb in ("top`", "stats`", "explain ID`"))
+
+
+def sent_by(client: Client) -> int:
+    """How many deliveries are sent by now, counted one by one."""
+    return sum(1 for _ in client.every(client.deliveries, state="sent"))
+
+
+def typed(words: str, client: Client) -> str:
+    """What the command line prints."""
+    argv = [*POSTROOM, *words.split(), "--socket", client.socket]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, env=env())
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout

@@ -234,6 +234,7 @@ async def test_with_another_address_what_waits_keeps_its_from(tmp_path: Path) ->
 
 async def test_how_much_is_logged_and_kept_follows(tmp_path: Path) -> None:
     async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        keeping = Housekeeping(post.tools, post.outbox, post.joined)
         path = tmp_path / "postroom.toml"
         retention = "[retention]\nsent_s = 60\n"
         path.write_text(path.read_text().replace('"debug"', '"error"') + retention)
@@ -243,7 +244,7 @@ async def test_how_much_is_logged_and_kept_follows(tmp_path: Path) -> None:
         job = await post.submit(to=["a@example.com"])
         await post.quiet()
         await post.run(3600)
-        await Housekeeping(post.tools, post.outbox, post.joined)._once()
+        await keeping._once()
         assert len(post.log.getvalue()) == logged
         found = await post.outbox.reader.find_job(job)
         assert found is None or found.deliveries == ()

@@ -1,6 +1,7 @@
 """Settings read again while mail comes in: addresses, domains, keys and certificates follow; where it listens does not."""
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -163,6 +164,12 @@ async def test_a_renewed_certificate_is_shown_to_the_next_client(tmp_path: Path)
         (tmp_path / "key").write_text("no key")
         refused = await post.joined.reloads.reload("uid:0", is_dry_run=False)
         assert isinstance(refused, NotReloaded)
+        assert await trusts(house.port, new)
+        (tmp_path / "key").unlink()
+        os.mkfifo(tmp_path / "key")
+        refused = await post.joined.reloads.reload("uid:0", is_dry_run=False)
+        assert isinstance(refused, NotReloaded)
+        assert "not a file" in refused.problems[0].wrong
         assert await trusts(house.port, new)
 
 

@@ -1,6 +1,7 @@
 """`postroom top` in a terminal, over a daemon at work."""
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -66,6 +67,36 @@ def test_an_interrupt_ends_it_with_130_and_gives_the_terminal_back(daemon: RealD
         screen.process.send_signal(signal.SIGINT)
         assert screen.end() == 130
         assert "\x1b[?25h\x1b[?1049l" in screen.seen
+        assert screen.settings() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_gives_the_terminal_back(number: int, daemon: RealDaemon) -> None:
+    with terminal(words(daemon)) as screen:
+        before = screen.settings()
+        screen.until(bool)
+        screen.process.send_signal(number)
+        assert screen.end() == -number
+        assert screen.seen.rstrip("\r\n").endswith("\x1b[?25h\x1b[?1049l")
+        assert screen.settings() == before
+
+
+def test_while_it_is_stopped_the_terminal_is_as_it_was_and_then_it_goes_on(
+    daemon: RealDaemon,
+) -> None:
+    with terminal(words(daemon)) as screen:
+        before = screen.settings()
+        screen.until(bool)
+        for taken in (2, 3):
+            screen.process.send_signal(signal.SIGTSTP)
+            assert os.WIFSTOPPED(os.waitpid(screen.process.pid, os.WUNTRACED)[1])
+            assert screen.settings() == before
+            screen.process.send_signal(signal.SIGCONT)
+            screen.until(lambda _, n=taken: screen.seen.count("\x1b[?1049h") == n)
+        assert screen.settings() != before
+        screen.press("q")
+        assert screen.end() == 0
+        assert screen.seen.count("\x1b[?1049l") == 3
         assert screen.settings() == before
 
 

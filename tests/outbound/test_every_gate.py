@@ -127,6 +127,8 @@ SCENES = {
 }
 # Rows that are not due are not even read, and a loop that drains decides nothing.
 KEPT_TWICE = {"send_time", "backoff", "drain"}
+# Nor does a queue have a head that is not due, comes when the loop has stopped reading, or was ended at once.
+HEADLESS = KEPT_TWICE | {"precondition"}
 
 
 def passes(gate: Gate) -> Gate:
@@ -200,3 +202,23 @@ async def test_a_gate_that_lets_nobody_through_stops_the_loop_and_is_what_explai
 ) -> None:
     break_gate(monkeypatch, name, blocks)
     assert await play(Scene()) == (False, [name])
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_the_head_of_every_queue_waits_at_the_gate_that_explain_names_first(
+    name: str,
+) -> None:
+    run, numbers = build(SCENES[name])
+    async with run:
+        for row in SCENES[name].rows:
+            given = {"box": "a", **row}
+            numbers.append(run.store.add(given.pop("box"), **given))
+            await settle()
+        queues = run.dispatcher.queues()
+        for queue in queues:
+            if queue.first is not None:
+                findings = run.dispatcher.explain(queue.first)
+                assert queue.finding == next(one for one in findings if not one.is_passed)
+        stopped = [queue.finding.gate for queue in queues if queue.finding is not None]
+        assert stopped == ([] if name in HEADLESS else [name])
+        run.clock.advance(10_000)

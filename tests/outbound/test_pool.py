@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -215,6 +216,14 @@ async def test_a_ca_file_that_is_not_there_is_a_fault() -> None:
     async with ScriptedRelay() as relay:
         pool = make_pool(relay, tls=Tls.IMPLICIT, tls_ca="/no/such/file.pem")
         with pytest.raises(RelayFault, match=r"tls_ca /no/such/file\.pem: No such file"):
+            await pool.borrow()
+
+
+async def test_a_ca_file_that_became_a_pipe_is_a_fault_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca")
+    async with ScriptedRelay() as relay:
+        pool = make_pool(relay, tls=Tls.IMPLICIT, tls_ca=str(tmp_path / "ca"))
+        with pytest.raises(RelayFault, match="it is not a file"):
             await pool.borrow()
 
 

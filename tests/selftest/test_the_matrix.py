@@ -11,7 +11,10 @@ from postroom.selftest.matrix import PLAYS, find_cells, is_full
 from postroom.selftest.row import Row
 from postroom.selftest.watching import RECOVER, Side, find_points
 from postroom.store.sqlite.admin import SqliteAdmin
-from postroom.store.sqlite.inbox import SqliteInbox
+from postroom.store.sqlite.alerts import SqliteAlerts
+from postroom.store.sqlite.digests import SqliteDigests
+from postroom.store.sqlite.doubt_policy import SqliteDoubts
+from postroom.store.sqlite.inbox import SqliteConversations, SqliteInbox
 from postroom.store.sqlite.leases import SqliteLeases
 from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.outbox_accept import SqliteIntake
@@ -26,6 +29,10 @@ STORES = {
     "admin": SqliteAdmin,
     "leases": SqliteLeases,
     "inbox": SqliteInbox,
+    "doubts": SqliteDoubts,
+    "alerts": SqliteAlerts,
+    "digests": SqliteDigests,
+    "conversations": SqliteConversations,
 }
 
 
@@ -61,6 +68,7 @@ def test_what_is_no_commit_point_never_writes(field: str) -> None:
 
 
 def test_every_port_of_the_store_is_watched() -> None:
+    assert set(STORES) == set(watching._ports())
     hints = get_type_hints(Outbox)
     ports = {name for name, hint in hints.items() if hint.__module__.startswith("postroom.ports")}
     assert ports - {"opened"} == set(watching._ports())

@@ -199,13 +199,15 @@ async def test_a_storm_of_alerts_is_six_mails_in_an_hour() -> None:
 async def test_a_letter_about_hundreds_of_alerts_is_bounded() -> None:
     office = Office()
     many = [
-        replace(failing("sales"), scope=S.WORKFLOW, name="x\r\nBcc: y@example.com " * 9 + str(n))
+        replace(
+            failing("sales"), scope=S.WORKFLOW, name="x\r\nBcc: y@example.com \u202e" * 9 + str(n)
+        )
         for n in range(300)
     ]
     await office.tell(*many)
     (job,) = office.posted.jobs
     assert "And 250 more" in job["text"]
-    assert "\r" not in job["text"] + job["subject"]
+    assert not {"\r", "\u202e"} & {*job["text"], *job["subject"]}
     assert "\nBcc" not in job["text"]
 
 
@@ -275,6 +277,56 @@ async def test_a_relay_that_is_down_is_told_through_the_second_mailbox(tmp_path:
     lines = [json.loads(line) for line in post.log.getvalue().splitlines()]
     (line,) = [one for one in lines if one["event"] == "alert.raised"]
     assert (line["level"], line["kind"], line["cause"]) == ("error", "relay_down", "relay_gone")
+
+
+async def test_what_stands_of_a_mailbox_that_left_the_settings_is_cleared(tmp_path: Path) -> None:
+    """Of a relay that nobody uses any more, too: both are not judged, as if they were well."""
+    async with ScriptedRelay() as relay:
+        said = settings(tmp_path, 1, mailbox=OWNED, more=SECOND_BOX.format(port=relay.port))
+        async with open_post(said, store=setting(min_free_bytes=1 << 20)) as post:
+            await post.outbox.alerts.move(
+                Moves((raised(failing("support")).alert, raised(DOWN).alert)), post.clock.now()
+            )
+            alerts = post.joined.alerts
+            alerts.restore(await post.outbox.alerts.find_raised())
+            keeper = post.loop.get_loop().create_task(alerts.run())
+            try:
+                path = tmp_path / "postroom.toml"
+                text = path.read_text()
+                second = SECOND_BOX.format(port=relay.port)
+                path.write_text(text[: text.index("[relay.main]")] + second)
+                await post.reload()
+                await _pass_minutes(post, 90)
+            finally:
+                keeper.cancel()
+            assert alerts.raised() == ()
+            assert await post.outbox.alerts.find_raised() == ()
+            text = await post.joined.api.signals.metrics_text()
+            assert 'relay="main"' not in text
+            of_support = [line for line in text.splitlines() if 'mailbox="support"' in line]
+            assert all("_total{" in line for line in of_support), "what was counted stays counted"
+    lines = [json.loads(line) for line in post.log.getvalue().splitlines()]
+    over = [one for one in lines if one["event"] == "alert.cleared"]
+    assert {(one["level"], one["kind"]) for one in over} == {
+        ("info", "failures_clustering"),
+        ("info", "relay_down"),
+    }
+
+
+async def test_a_clock_that_jumped_is_an_alert_until_somebody_believes_it(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay:
+        said = settings(tmp_path, relay.port, mailbox=OWNED)
+        async with open_post(said, store=setting(min_free_bytes=1 << 20)) as post:
+            alerts = post.joined.alerts
+            keeper = post.loop.get_loop().create_task(alerts.run())
+            try:
+                post.clock.jump(30 * 86_400)
+                await post.pass_until(lambda: alerts.raised() != ())
+                assert [one.alert.key.kind for one in alerts.raised()] == [K.CLOCK_JUMPED]
+                post.joined.trust.confirm()
+                await post.pass_until(lambda: alerts.raised() == ())
+            finally:
+                keeper.cancel()
 
 
 async def test_an_alert_is_read_from_the_log_and_not_answered(tmp_path: Path) -> None:

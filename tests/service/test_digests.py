@@ -1,13 +1,16 @@
 """The digest in the running daemon: once a day, once whatever crashes, made up for after a stop, silent where all is well."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from postroom.core.breaker import CLOSED, trip
+from postroom.core.instant import SECOND
 from postroom.core.reason import ReasonCode
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.logbook import Logbook
@@ -157,6 +160,43 @@ async def test_an_owner_who_can_not_be_reached_is_not_told_so(tmp_path: Path) ->
         assert [one.recipient for one in page.items] == [OWNER, "gone@example.com"]
 
 
+async def test_a_digest_that_no_mailbox_takes_is_told_as_soon_as_one_does(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        post.clock.advance(DAY)
+        run.posted.refuses = frozenset({"support"})
+        assert await run.look() == []
+        run.posted.refuses = frozenset()
+        assert await run.look() == ["Digest of support: 1 failed"]
+        assert await run.look() == []
+
+
+async def test_a_digest_that_is_not_taken_for_days_is_told_whole(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post, Posted(frozenset({"support"})))
+        await run.look()
+        for number in range(3):
+            await fail(relay, post, f"gone{number}@example.com")
+            post.clock.advance(DAY)
+            assert await run.look() == []
+        run.posted.refuses = frozenset()
+        assert await run.look() == ["Digest of support: 3 failed"]
+
+
+@pytest.mark.parametrize("key", ["postroom-worker-7", "postroom-digest-support-1"])
+async def test_what_others_call_their_jobs_hides_none_of_them(key: str, tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        relay.on("rcpt", Reply("550 5.1.1 User unknown"))
+        await post.submit(to=["gone@example.com"], idempotency_key=key)
+        await post.quiet()
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 1 failed"]
+
+
 async def test_a_mailbox_without_an_owner_tells_nobody(tmp_path: Path) -> None:
     async with post_with(tmp_path, OTHER) as (relay, post):
         run = Run(post)
@@ -229,13 +269,72 @@ async def test_it_comes_by_itself_at_its_time_through_postroom(tmp_path: Path) -
         try:
             await _until_told(post)
             await fail(relay, post)
-            for _ in range(24 * 4 + 2):
-                await post.run(900)
-            await relay.until(lambda: relay.copies(OWNER) == 1)
+            await _until_mailed(relay, post, 900)
         finally:
             task.cancel()
         mail = next(one for one in relay.transactions if one.recipients == [OWNER])
         assert b"Subject: Digest of support: 1 failed" in mail.content
+
+
+async def test_another_time_of_the_day_counts_from_the_reload_on(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        task = post.loop.get_loop().create_task(post.joined.digests.run())
+        try:
+            await _until_told(post)
+            began = post.clock.now()
+            await fail(relay, post)
+            _write(tmp_path, lambda text: f'{text}\n[digest]\nat = "07:10"\n')
+            await post.reload()
+            await _until_mailed(relay, post, 60)
+            assert post.clock.now() - began < 900 * SECOND
+        finally:
+            task.cancel()
+
+
+async def test_another_owner_is_told_from_the_reload_on(tmp_path: Path) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        _write(tmp_path, lambda text: text.replace(OWNER, "new@example.com"))
+        await post.reload()
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 1 failed"]
+        assert run.posted.jobs[0]["to"] == ["new@example.com"]
+
+
+async def test_a_mailbox_that_left_the_settings_is_told_of_when_it_is_back(tmp_path: Path) -> None:
+    async with post_with(tmp_path, OTHER) as (relay, post):
+        run = Run(post)
+        await run.look()
+        await fail(relay, post)
+        whole = _write(tmp_path, lambda text: text.replace('id = "support"', 'id = "other"'))
+        await post.reload()
+        post.clock.advance(DAY)
+        assert await run.look() == []
+        _write(tmp_path, lambda text: whole)
+        await post.reload()
+        assert await run.look() == ["Digest of support: 1 failed"]
+
+
+async def _until_mailed(relay: ScriptedRelay, post: Post, step_s: float) -> None:
+    """Time passes in steps until the owner has a mail, for two days at most."""
+    left_s = 2.0 * DAY
+    while relay.copies(OWNER) == 0:
+        await post.run(step_s)
+        for _ in range(30):  # the keeper reads in threads, on real time
+            await breathe()
+        left_s -= step_s
+        assert left_s > 0
+    assert relay.copies(OWNER) == 1
+
+
+def _write(folder: Path, change: Callable[[str], str]) -> str:
+    """Change the settings on the disk; what they were."""
+    path = folder / "postroom.toml"
+    before = path.read_text()
+    path.write_text(change(before))
+    return before
 
 
 async def _until_told(post: Post) -> None:

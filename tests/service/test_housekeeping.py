@@ -1,14 +1,18 @@
 """What is done now and then, with the real store and spool on a fake clock."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from postroom.core.token import make_key
 from postroom.ops.tokenkeys import KeyRing
 from postroom.service.housekeeping import Housekeeping
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import breathe
 from support.post import Post, open_post, settings
 from support.relay import ScriptedRelay
@@ -122,3 +126,30 @@ async def test_files_that_are_not_there_any_more_are_told(tmp_path: Path) -> Non
         await passing(post, lambda: '"event": "spool.missing"' in post.log.getvalue())
         line = next(one for one in post.log.getvalue().splitlines() if "spool.missing" in one)
         assert f'"files": 1, "sha256": "{path.name}"' in line
+
+
+async def test_a_file_that_is_taken_while_it_is_looked_for_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = tmp_path / "report.csv"
+    report.write_bytes(b"day,sum\n")
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        await post.submit(to=["a@example.com"], attachments=[{"path": str(report)}])
+        await post.quiet()
+        keeping = Housekeeping(post.tools, post.outbox, post.joined)
+        find_missing = post.joined.staging.find_missing
+
+        async def find_late(digests: Sequence[str]) -> tuple[str, ...]:
+            for path in (tmp_path / "state" / "spool").glob("??/*"):
+                path.unlink()
+            await post.outbox.database.write(_forget_files, lane=WriteLane.REST)
+            return await find_missing(digests)
+
+        monkeypatch.setattr(post.joined.staging, "find_missing", find_late)
+        await keeping.take_old()
+        assert "spool.missing" not in post.log.getvalue()
+
+
+def _forget_files(conn: sqlite3.Connection) -> UnitResult[None]:
+    conn.execute("UPDATE spool_file SET refs = 0, doomed_at = 1")
+    return UnitResult(None)

@@ -11,22 +11,36 @@ import pytest
 from postroom.client import Client
 from postroom.core.instant import format_instant, later
 from postroom.ports.desk import Actor
+from postroom.service.doubted import CLOCK_GATE
 from support.inward import ALICE
 from support.post import UID, Post, open_post, settings
 from support.relay import Default, Hold, Reply, ScriptedRelay
 
 
 Told = dict[str, Any]
+_FIGURES = ("value", "threshold", "until_at")
 BOB = "bob@customer.example"
 
 
 async def told(post: Post, folder: Path, **asked: str) -> Told:
-    """The answer of the API to this question."""
+    """The answer of the API to this question; what it says of a queue is what explain says of the first in it."""
     path = folder / "api.sock"
+    client = Client(str(path))
     async with post.serve(path):
-        found = await asyncio.to_thread(Client(str(path)).waiting, **asked)
+        found = await asyncio.to_thread(client.waiting, **asked)
+        for queue in (queue for lane in found["items"] for queue in lane["queues"]):
+            if queue["first_id"] is not None:
+                explained = await asyncio.to_thread(client.explain, queue["first_id"])
+                assert _stop_of(explained) == [queue[key] for key in ("blocked_by", *_FIGURES)]
     path.unlink()
     return found
+
+
+def _stop_of(explained: Told) -> list[Any]:
+    """What explain says blocks, with its figures."""
+    name = explained["blocked_by"]
+    gate = next((one for one in explained["gates"] if one["name"] == name), {})
+    return [name, *(gate.get(key) for key in _FIGURES)]
 
 
 def only_queue(said: Told) -> Told:
@@ -60,6 +74,12 @@ def _in(post: Post, seconds: float) -> Any:
     return later(post.clock.now(), timedelta(seconds=seconds))
 
 
+SALES = """
+[[mailbox]]
+id = "sales"
+address = "sales@example.com"
+relay = "main"
+"""
 Prepare = Callable[[Post, ScriptedRelay], Awaitable[None]]
 ROWS: dict[str, tuple[Prepare, str, str | None, dict[str, int]]] = {
     "its time": (_later, "standard", None, {"pending": 1}),
@@ -140,3 +160,51 @@ async def test_what_is_tried_again_says_why_and_when_first(tmp_path: Path) -> No
             "deliveries": 2,
             "next_at": format_instant(_in(post, 300)),
         }
+
+
+async def test_after_a_reload_it_says_what_holds_by_the_new_settings(tmp_path: Path) -> None:
+    pace = "pace = { per_minute = 1 }"
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, mailbox=pace)) as post,
+    ):
+        for _ in range(4):
+            await post.submit(to=[ALICE], priority="bulk")
+        await post.quiet()
+        settings(tmp_path, relay.port, mailbox="pace = { per_minute = 2 }")
+        await post.reload()
+        await post.quiet()
+        found = only_queue(await told(post, tmp_path))
+        assert (found["blocked_by"], found["value"], found["threshold"]) == ("mailbox_pace", 2, 2)
+        assert found["read"] == 2
+
+
+async def test_of_a_mailbox_that_left_the_settings_it_says_that_it_is_held(tmp_path: Path) -> None:
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port, more=SALES)) as post,
+    ):
+        job = await post.submit(to=[ALICE], send_at=format_instant(_in(post, 3600)))
+        path = tmp_path / "postroom.toml"
+        path.write_text(path.read_text().replace('id = "support"', 'id = "other"'))
+        await post.reload()
+        await post.quiet()
+        said = await told(post, tmp_path)
+        (lane,) = said["items"]
+        assert (lane["mailbox_id"], lane["relay"], lane["depth"]) == ("support", None, {"held": 1})
+        assert lane["queues"] == []
+        assert said["holds"] == [
+            {"mailbox_id": "support", "hold_reason": "mailbox_removed", "deliveries": 1}
+        ]
+        assert await told(post, tmp_path, mailbox_id="support") == said
+        assert await post.blocked(job) == ["hold"]
+
+
+async def test_what_only_a_doubted_clock_calls_due_waits_for_the_clock(tmp_path: Path) -> None:
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        await post.submit(to=[ALICE], send_at=format_instant(_in(post, 86_400)))
+        await post.quiet()
+        post.clock.jump(30 * 86_400)
+        await post.run(60)
+        found = only_queue(await told(post, tmp_path))
+        assert (found["blocked_by"], found["first_id"]) == (CLOCK_GATE.name, None)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from postroom.core.alert import Alert, AlertKey, AlertKind, AlertScope, Cause
+from postroom.core.alertstate import Moves
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.record import DeliveryRecord
 from postroom.ports.accepting import Accepted, Replayed
@@ -184,6 +186,29 @@ async def test_fences_rise_over_a_restore_also_where_none_was_granted_before(
         }
         assert min(one.number for one in leases) > LEAP
         assert claim_of(before) not in map(claim_of, leases)
+
+
+async def test_what_waits_for_consumers_what_stands_and_what_was_told_is_as_it_was(
+    tmp_path: Path,
+) -> None:
+    key = AlertKey(AlertKind.DISK_LOW, AlertScope.DAEMON, "")
+    alert = Alert(key, NOON, 5, 10, Cause.DISK)
+    async with lease_desk(tmp_path / "a") as desk:
+        await desk.lease()
+        thread = await desk.thread()
+        await desk.event(thread)
+        await desk.event(thread)
+        (raised,) = await desk.outbox.alerts.move(Moves((alert,)), NOON)
+        await desk.outbox.digests.note({"support": NOON})
+        copy_store(tmp_path / "a", tmp_path / "b")
+    async with outbox_in(tmp_path / "b", rules=ELSEWHERE) as outbox:
+        (waiting,) = await outbox.leases.find_waiting(NOON)
+        assert (waiting.consumer, waiting.events) == ("agent", 2)
+        assert await outbox.alerts.find_raised() == (raised,)
+        assert await outbox.digests.find_told() == {"support": NOON}
+        assert await outbox.alerts.move(Moves((), (raised,)), NOON) == ()
+        _, _, newest = await outbox.reader.event_span()
+        assert newest > LEAP
 
 
 async def test_a_key_is_answered_as_before(tmp_path: Path) -> None:

@@ -122,8 +122,11 @@ async def test_a_job_with_a_key_leaves_a_tombstone(tmp_path: Path) -> None:
 async def test_a_job_whose_key_we_minted_leaves_none(tmp_path: Path) -> None:
     async with database(tmp_path) as opened:
         await put(opened, S.SENT)
+        minted = "INSERT OR IGNORE INTO idempotency (mailbox_id, key_hash, recipient_hash, job, request_hash, hash_version, minted) VALUES ('support', x'01', x'', 1, x'02', 1, 1)"
+        await sql(opened, minted)
         await retention(opened).run(after(31))
         assert await SqliteReader(opened).find_job(1) is None
+        assert await sql(opened, "SELECT count(*) FROM idempotency") == [(0,)]
 
 
 async def test_large_jobs_and_many_go_in_small_bites_and_depth_follows(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Conversations go when no token that names them can be valid any more, and not while anything names them."""
 
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from postroom.core.instant import Instant
 from postroom.core.retention import Retention
 from postroom.store.sqlite import retention as module
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.retention import SqliteRetention, Taken
 from postroom.store.sqlite.retention_threads import DroppingThreads
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.desk_store import DAY, NOW, database, memory, put, put_job, run
+from support.store_host import outbox_in, rows_in
 
 
 S = DeliveryState
@@ -120,9 +123,14 @@ async def test_a_long_walk_goes_on_where_the_last_run_ended(
     async with database(tmp_path) as opened:
         for _ in range(5):
             await put(opened, S.SENT)
+        await act(opened, "INSERT INTO thread (mailbox_id, created_at) VALUES ('support', 0)")
+        await act(
+            opened,
+            "INSERT INTO event (type, mailbox_id, thread, created_at, data) SELECT 'x', 's', number, 9e18, '{}' FROM thread WHERE number < 3",
+        )
         kept = retention(opened)
-        taken: list[Taken] = [await kept.run(after(OVER)) for _ in range(3)]
-        assert [one.threads for one in taken] == [2, 2, 1]
+        taken: list[Taken] = [await kept.run(after(OVER)) for _ in range(4)]
+        assert [one.threads for one in taken] == [0, 2, 2, 0], "the first two are named"
 
 
 def test_a_thread_that_is_named_since_it_was_looked_at_stays() -> None:
@@ -130,3 +138,19 @@ def test_a_thread_that_is_named_since_it_was_looked_at_stays() -> None:
         put_job(conn, S.SENT)
         assert run(conn, DroppingThreads((1,))) == (0, ())
         assert conn.execute("SELECT count(*) FROM thread").fetchone()[0] == 1
+
+
+async def test_a_tombstone_of_an_older_store_is_as_old_as_its_upgrade(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o700)
+    path = tmp_path / "state" / "postroom.db"
+    with closing(sqlite3.connect(path)) as conn:
+        for script in ("PRAGMA journal_mode = WAL", *shipped()[:8]):
+            conn.executescript(script)
+        conn.executescript("""
+            PRAGMA application_id = 1349481332; PRAGMA user_version = 8;
+            INSERT INTO delivery_tombstone VALUES (1, 1, 'support', 1, x'00', '<1@example.com>', 'sent')""")
+    path.chmod(0o600)
+    async with outbox_in(tmp_path):
+        pass
+    age = "SELECT abs(created_at / 1000000 - strftime('%s', 'now')) < 3600 FROM delivery_tombstone"
+    assert rows_in(tmp_path, age) == [(1,)]

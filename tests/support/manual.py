@@ -196,7 +196,8 @@ def _verb(spot: Spot, usual: Sequence[Flag]) -> str:
 def _item(flag: Flag) -> str:
     value = flag.value
     takes = "" if value is None else f" Ar {_word('|'.join(value.words) or value.name)}"
-    return f".It Fl {flag.name[1:]}{takes}" + (f"\n{prose(flag.says)}" if flag.says else "")
+    short = f" , Fl {flag.letter[1:]}" if flag.letter else ""
+    return f".It Fl {flag.name[1:]}{short}{takes}" + (f"\n{prose(flag.says)}" if flag.says else "")
 
 
 def _word(text: str) -> str:

@@ -30,8 +30,9 @@ from postroom.cli import (
 )
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
-from postroom.cli.paper import plain, talk
+from postroom.cli.paper import plain, warn
 from postroom.cli.refusals import document, tell, words
+from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION
 from postroom.client.errors import PostroomError
 
 
@@ -79,7 +80,7 @@ def root(**_options: object) -> None:
 
 for _verb in _VERBS:
     root.add_command(_verb)
-for _option in SOCKET_OPTIONS:
+for _option in (VERBOSE_OPTION, QUIET_OPTION, *SOCKET_OPTIONS):
     _option(root)
 
 
@@ -95,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _SIGPIPE
     except Exception:  # noqa: BLE001 - the last door: whatever comes here is ours to mend
         traceback.print_exc()
-        talk("postroom: this is a bug in postroom; please report it with the lines above.")
+        warn("postroom: this is a bug in postroom; please report it with the lines above.")
         return Exit.BUG
     return code if isinstance(code, int) else Exit.OK
 
@@ -106,15 +107,15 @@ def _fail(error: Exception, *, is_json: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _SIGPIPE
     if is_json:
-        talk(json.dumps(document(error), indent=2))
+        warn(json.dumps(document(error), indent=2))
     elif isinstance(error, PostroomError):
         tell(error)
     elif isinstance(error, click.ClickException):
         error.show()
     elif isinstance(error, click.Abort):
-        talk("Interrupted.")
+        warn("Interrupted.")
     else:
-        talk(f"postroom: {plain(words(error))}")
+        warn(f"postroom: {plain(words(error))}")
     return _code(error)
 
 

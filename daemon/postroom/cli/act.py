@@ -12,7 +12,7 @@ from postroom.cli.exits import Exit
 from postroom.cli.inputs import words
 from postroom.cli.jobs import deliveries_table
 from postroom.cli.known import refuse_unknown
-from postroom.cli.paper import Json, column, data, emit, plain, table, talk
+from postroom.cli.paper import Json, column, data, emit, plain, table, talk, warn
 from postroom.client import Act
 from postroom.client.asking import given
 from postroom.core.delivery import DeliveryState, HoldReason
@@ -167,7 +167,7 @@ def _work(desk: Desk, work: Work, names: tuple[str, ...], bulk: dict[str, Any]) 
     elif found:
         deliveries_table(found)
     if not found:
-        talk(f"Nothing of this is {work.state}.")
+        warn(f"Nothing of this is {work.state}.")
     return Exit.OK if found else Exit.REFUSED
 
 

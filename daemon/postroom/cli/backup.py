@@ -5,7 +5,6 @@ that name is a whole backup, or the one before. What the daemon is made of is im
 """
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,9 @@ from typing import BinaryIO, Final, Protocol
 import click
 
 from postroom.cli.desk import Desk, at_desk
+from postroom.cli.ending import signals_end_it
 from postroom.cli.exits import Ended, Exit
-from postroom.cli.paper import Json, data, emit, plain, talk
+from postroom.cli.paper import Json, data, emit, plain, warn
 from postroom.client.errors import Unreachable
 from postroom.ports.errors import (
     AlreadyRunning,
@@ -47,7 +47,7 @@ def backup(desk: Desk, file: Path) -> int:
     Exits 1 when files are missing from the spool.
     """
     _check_target(file)
-    with telling(), _stoppable():
+    with telling(), signals_end_it():
         try:
             with desk.client.backup() as stream:
                 found = _save(stream, stream.expected_bytes, file)
@@ -137,22 +137,8 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
     free = room.f_bavail * room.f_frsize
     if free < expected_bytes:
         told = f"the backup needs {expected_bytes:,} bytes in {folder}, and {free:,} are free"
-        talk(plain(f"postroom: {told}"))
+        warn(plain(f"postroom: {told}"))
         raise click.exceptions.Exit(Exit.IO)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """SIGTERM is as good as a Ctrl-C: what was half written goes."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -221,5 +207,5 @@ def _tell_saved(desk: Desk, found: Json) -> None:
     data(plain(told))
     lost = [*found["missing"], *found["damaged"]]
     if lost:
-        talk(f"warning: {len(lost):,} files that mail needs are missing from the spool or damaged,")
-        talk(f"  the first of them {plain(lost[0])}. That mail will fail (attachment_missing).")
+        warn(f"warning: {len(lost):,} files that mail needs are missing from the spool or damaged,")
+        warn(f"  the first of them {plain(lost[0])}. That mail will fail (attachment_missing).")

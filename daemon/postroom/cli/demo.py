@@ -14,7 +14,7 @@ from postroom.cli.demo_stage import FIRST_WAIT_S, MAILBOX, DaemonFailed, Stage, 
 from postroom.cli.demo_talk import converse
 from postroom.cli.demo_watch import Promise, Watch
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, column, data, paint, plain, plain_text, table, talk
+from postroom.cli.paper import Json, column, data, paint, plain, plain_text, table, warn
 from postroom.cli.wording import command
 from postroom.client.host import Host
 
@@ -40,8 +40,8 @@ def play() -> int:
         with set_up(host) as stage:
             promises = _acts(stage)
     except DaemonFailed as error:
-        talk("postroom: the demo's daemon failed. Why, and what it said last:")
-        talk(plain_text(str(error)))
+        warn("postroom: the demo's daemon failed. Why, and what it said last:")
+        warn(plain_text(str(error)))
         return Exit.BUG
     return _conclude(promises)
 
@@ -207,5 +207,5 @@ def _conclude(promises: list[Promise]) -> int:
         data("`explain ID` says why a mail waits.")
         data("Next: config/postroom.toml has every setting, README.md the first five minutes.")
         return Exit.OK
-    talk("postroom: not everything was as promised.")
+    warn("postroom: not everything was as promised.")
     return Exit.BUG

@@ -1,4 +1,4 @@
-"""What every verb that talks to a daemon has: --socket, --config, --json, and the client they come to."""
+"""What every verb that talks to a daemon has: --socket, --config, --json, --quiet, --verbose, and the client they come to."""
 
 import functools
 import os
@@ -11,6 +11,7 @@ from typing import Concatenate, Final, ParamSpec
 
 import click
 
+from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION, listener
 from postroom.client import DEFAULT_SOCKET, Client
 from postroom.client.host import Host
 
@@ -50,10 +51,10 @@ def at_desk(
             here = _contexts(click.get_current_context())
             is_json = any(one.params.get("is_json") for one in here)
             host = Host()
-            client = Client(_socket(here), retry_s=retry_s, host=host)
+            client = Client(_socket(here), retry_s=retry_s, host=host, hear=listener())
             return verb(Desk(client, is_json, host, _config(here)), *args, **kwargs)
 
-        for option in (JSON_OPTION, *SOCKET_OPTIONS):
+        for option in (VERBOSE_OPTION, QUIET_OPTION, JSON_OPTION, *SOCKET_OPTIONS):
             run = option(run)
         return run
 

@@ -1,4 +1,4 @@
-"""What is printed: tables and facts for people, JSON for programs; data to stdout, talk to stderr.
+"""What is printed: tables and facts for people, JSON for programs; data to stdout, talk and warnings to stderr.
 
 Whatever comes from elsewhere (a reply's text, a subject, a name) is printed with its control characters escaped, so
 that no mail and no server can move the cursor, colour the screen or turn the direction of writing.
@@ -16,6 +16,9 @@ import click
 
 
 Json = dict[str, Any]
+
+# In the `meta` of click's context: whoever asked for silence gets data and warnings alone.
+QUIET: Final = "postroom.is_quiet"
 
 # controls, formats (bidi marks among them), surrogates, private use, line and paragraph separators
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -167,8 +170,20 @@ def data(line: str) -> None:
     click.echo(line)
 
 
+def is_quiet() -> bool:
+    """Whether --quiet stands on the command line that is being run."""
+    here = click.get_current_context(silent=True)
+    return here is not None and QUIET in here.meta
+
+
 def talk(line: str) -> None:
-    """Say something to a person."""
+    """Say something to a person who wants to hear it."""
+    if not is_quiet():
+        click.echo(line, err=True)
+
+
+def warn(line: str) -> None:
+    """Say what is wrong, also to a person who wants to hear nothing else."""
     click.echo(line, err=True)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from postroom.cli.exits import Ended
-from postroom.cli.paper import Json, plain, plain_text, talk
+from postroom.cli.paper import Json, plain, plain_text, warn
 from postroom.client.errors import NotUnderstood, PostroomError, Problem, Unreachable
 
 
@@ -131,33 +131,33 @@ def tell(error: PostroomError) -> None:
         _tell_problem(error)
         return
     if isinstance(error, Ended):
-        talk(f"postroom: {plain_text(str(error))}")
+        warn(f"postroom: {plain_text(str(error))}")
         if error.fix:
-            talk(f"  What to do: {error.fix}")
+            warn(f"  What to do: {error.fix}")
         return
-    talk(f"postroom: {plain(error)}")
+    warn(f"postroom: {plain(error)}")
     if isinstance(error, Unreachable):
-        talk(f"  {_START}")
+        warn(f"  {_START}")
     if error.idempotency_key:
-        talk(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
+        warn(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
 
 
 def _tell_problem(error: Problem) -> None:
     faults = [plain(f"{_where(pointer)}{detail}") for pointer, detail in error.errors]
     if len(faults) == 1:
-        talk(f"postroom: {faults[0]} ({plain(error.code)})")
+        warn(f"postroom: {faults[0]} ({plain(error.code)})")
     elif faults:
-        talk(f"postroom: {plain(error.problem.get('title'))}: ({plain(error.code)})")
+        warn(f"postroom: {plain(error.problem.get('title'))}: ({plain(error.code)})")
         for fault in faults:
-            talk(f"  {fault}")
+            warn(f"  {fault}")
     else:
-        talk(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
+        warn(f"postroom: {plain(error.problem.get('detail') or error)} ({plain(error.code)})")
     holder = error.problem.get("job_id")
     if holder:
-        talk(f"  It belongs to {plain(holder)}: postroom show {plain(holder)}")
+        warn(f"  It belongs to {plain(holder)}: postroom show {plain(holder)}")
     fix = _FIXES.get(error.code, error.fix)
     if fix:
-        talk(f"  What to do: {plain(fix)}")
+        warn(f"  What to do: {plain(fix)}")
 
 
 def _where(pointer: str) -> str:

@@ -6,7 +6,18 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Column, Json, column, data, emit, plain, plain_text, table, talk
+from postroom.cli.paper import (
+    Column,
+    Json,
+    column,
+    data,
+    emit,
+    plain,
+    plain_text,
+    table,
+    talk,
+    warn,
+)
 from postroom.client.errors import Invalid
 
 
@@ -48,7 +59,7 @@ def _tell(desk: Desk, found: Json, *, is_dry_run: bool) -> None:
     rows = [one | {"counts": "now"} for one in found["changed"]]
     rows += [one | {"counts": "after a restart"} for one in found["needs_restart"]]
     for warning in found["warnings"]:
-        talk(plain_text(f"warning: {_line(warning)}"))
+        warn(plain_text(f"warning: {_line(warning)}"))
     if rows:
         table(rows, _CHANGES)
     if is_dry_run:
@@ -76,9 +87,9 @@ def _tell_wrong(desk: Desk, problems: list[Json]) -> int:
     if desk.is_json:
         emit({"ok": False, "problems": problems})
     else:
-        talk("postroom: the settings are wrong; the daemon goes on with those that it has:")
+        warn("postroom: the settings are wrong; the daemon goes on with those that it has:")
         for problem in problems:
-            talk(plain_text(_line(problem)))
+            warn(plain_text(_line(problem)))
     return Exit.CONFIG
 
 

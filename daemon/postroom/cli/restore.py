@@ -12,8 +12,9 @@ import click
 from postroom.cli.backup import STANDARD, telling
 from postroom.cli.desk import JSON_OPTION
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, column, data, emit, plain, table, talk
+from postroom.cli.paper import Json, column, data, emit, plain, table, warn
 from postroom.cli.serve import CONFIG
+from postroom.cli.volume import QUIET_OPTION
 
 
 _STANDING: Final = (
@@ -29,6 +30,7 @@ _EVENTS: Final = (column("CONSUMER", "consumer"), column("EVENTS", "events"))
 @CONFIG
 @click.option("--replace", is_flag=True, help="Move a store that is there aside; it is kept.")
 @JSON_OPTION
+@QUIET_OPTION
 def restore(file: Path, config: Path, *, replace: bool, is_json: bool) -> int:
     """Put a backup in place while no daemon runs.
 
@@ -90,6 +92,6 @@ def _tell_restored(answer: Json) -> None:
         data("\nThis may have been handled since, and will be given out again:")
         table(answer["events"], _EVENTS)
     if answer["belongs_to_root"]:
-        talk(
+        warn(
             f"The files belong to root. For the daemon of the unit: chown -R postroom: {plain(answer['state_dir'])}"
         )

@@ -1,7 +1,8 @@
 """A terminal as one screen that is drawn anew: plain ANSI, no more than every terminal has understood for decades.
 
 What is drawn is harmless text already (`cli.paper`); it is cut to the size that the terminal has right now. The terminal
-is as it was before when the block ends, however it ends. Known limit: not where the process is killed or stopped (^Z).
+is as it was before when the block ends, however it ends, and while it is stopped (^Z). Known limit: not at SIGKILL,
+SIGSTOP and SIGQUIT.
 """
 
 import os
@@ -11,9 +12,9 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from postroom.cli.paper import cut
 
@@ -21,6 +22,7 @@ from postroom.cli.paper import cut
 ENTER: Final = "\x1b[?1049h\x1b[?25l"  # the other screen, no cursor
 LEAVE: Final = "\x1b[?25h\x1b[?1049l"
 
+_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 _HOME: Final = "\x1b[H"
 _TO_LINE_END: Final = "\x1b[K"
 _TO_SCREEN_END: Final = "\x1b[J"
@@ -56,24 +58,36 @@ class Screen:
 
 @contextmanager
 def full_screen() -> Iterator[Screen]:
-    """Take the terminal until the end of the block."""
-    stdin = sys.stdin.fileno()
-    before = termios.tcgetattr(stdin)
+    """Take the terminal until the end of the block; the process ends here where a signal ends it."""
+    terminal = _Terminal(termios.tcgetattr(sys.stdin.fileno()))
     bell, ring = os.pipe()
     os.set_blocking(ring, False)
     rung = signal.set_wakeup_fd(ring)
-    resized = signal.signal(signal.SIGWINCH, lambda _number, _frame: None)
+    handlers = {
+        signal.SIGWINCH: lambda _number, _frame: None,
+        signal.SIGTSTP: terminal.step_aside,
+        **dict.fromkeys(_ENDS, _end),
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    ended_by = None
     try:
-        tty.setcbreak(stdin)
-        _write(ENTER)
+        terminal.take()
         yield Screen(bell)
+    except _Ended as ended:
+        ended_by = ended.number
     finally:
-        _write(LEAVE)
-        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGWINCH, resized)
+        for number in _ENDS:
+            signal.signal(number, signal.SIG_IGN)
+        with suppress(OSError, termios.error):  # a terminal that is gone needs nothing back
+            terminal.give_back()
+        for number, handler in before.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(rung)
         os.close(bell)
         os.close(ring)
+    if ended_by is not None:
+        signal.signal(ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), ended_by)
 
 
 def is_terminal() -> bool:
@@ -87,5 +101,41 @@ def _size() -> os.terminal_size:
 
 
 def _write(text: str) -> None:
-    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    """Past the buffers: a signal may write while we do."""
+    left = text.encode(sys.stdout.encoding or "utf-8", "replace")
+    while left:
+        left = left[os.write(sys.stdout.fileno(), left) :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Terminal:
+    """Ours, or as it was before."""
+
+    _before: list[Any]
+
+    def take(self) -> None:
+        tty.setcbreak(sys.stdin.fileno())
+        _write(ENTER)
+
+    def give_back(self) -> None:
+        _write(LEAVE)
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
+
+    def step_aside(self, number: int, _frame: object) -> None:
+        """^Z: stop as every program does, and go on where we were."""
+        self.give_back()
+        ours = signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, ours)
+        self.take()
+
+
+class _Ended(BaseException):
+    """A signal asks for the end. No Exception, as KeyboardInterrupt is none."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _end(number: int, _frame: object) -> None:
+    raise _Ended(number)

@@ -7,7 +7,8 @@ import click
 from postroom.cli.desk import JSON_OPTION
 from postroom.cli.ending import signals_end_it
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, data, emit, paint, plain
+from postroom.cli.paper import Json, data, emit, is_quiet, paint, plain
+from postroom.cli.volume import QUIET_OPTION
 from postroom.client.host import Host
 from postroom.selftest.row import Row
 
@@ -32,6 +33,7 @@ _CHANCE: Final = 8  # hexadecimal digits of a seed of our own
 )
 @click.option("--keep", "is_kept", is_flag=True, help="Leave every state directory.")
 @JSON_OPTION
+@QUIET_OPTION
 def selftest(
     only: tuple[str, ...], runs: int, seed: int | None, *, is_kept: bool, is_json: bool
 ) -> int:
@@ -73,7 +75,8 @@ def selftest(
 
 def _tell(row: Row) -> None:
     if row.is_ok:
-        data(f"{paint('ok')}{' ' * (_WIDTH - len('ok'))}{plain(row.name)}")
+        if not is_quiet():
+            data(f"{paint('ok')}{' ' * (_WIDTH - len('ok'))}{plain(row.name)}")
         return
     data(f"{click.style(_SHORT, fg='red')}  {plain(row.name)}")
     margin = " " * _WIDTH

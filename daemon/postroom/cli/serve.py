@@ -11,7 +11,8 @@ import click
 
 from postroom.cli.desk import DEFAULT_CONFIG, JSON_OPTION
 from postroom.cli.exits import Exit
-from postroom.cli.paper import column, data, emit, plain, plain_text, table, talk
+from postroom.cli.paper import column, data, emit, plain, plain_text, table, warn
+from postroom.cli.volume import QUIET_OPTION
 from postroom.ports.errors import ConfigError
 
 
@@ -62,6 +63,7 @@ def config_group() -> None:
 @config_group.command("check")
 @CONFIG
 @JSON_OPTION
+@QUIET_OPTION
 def config_check(config: Path, *, is_json: bool) -> int:
     """Read the settings and say everything that is wrong with them.
 
@@ -91,7 +93,7 @@ def config_check(config: Path, *, is_json: bool) -> int:
         )
         return Exit.OK
     for warning in settings.warnings:
-        talk(plain_text(f"warning: {warning.line}"))
+        warn(plain_text(f"warning: {warning.line}"))
     count = len(settings.mailboxes)
     mailboxes = {0: "no mailbox yet", 1: "1 mailbox"}.get(count, f"{count} mailboxes")
     data(f"{config} is right: {mailboxes}.")
@@ -116,6 +118,6 @@ def demo() -> int:
 
 
 def tell_config(config: Path, error: ConfigError) -> int:
-    talk(f"postroom: {config} can not be used:")
-    talk(plain_text(str(error)))
+    warn(f"postroom: {config} can not be used:")
+    warn(plain_text(str(error)))
     return Exit.CONFIG

@@ -33,11 +33,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An option; `value` None = it takes none."""
+    """An option; `value` None = it takes none, `letter` "" = it has no short form."""
 
     name: str
     says: str
     value: Value | None
+    letter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _below(command: click.Command, words: tuple[str, ...]) -> Iterator[Spot]:
         command.get_short_help_str(_LONGEST_HELP),
         (command.help or "").partition("\f")[0],
         tuple((name, one.get_short_help_str(_LONGEST_HELP)) for name, one in verbs.items()),
-        (*(_flag(one) for one in own), Flag("--help", "Show what there is to type.", None)),
+        (*(_flag(one) for one in own), Flag("--help", "Show what there is to type.", None, "-h")),
         tuple(_value(one) for one in command.params if isinstance(one, click.Argument)),
     )
     for name, one in verbs.items():
@@ -75,7 +76,8 @@ def _below(command: click.Command, words: tuple[str, ...]) -> Iterator[Spot]:
 def _flag(option: click.Option) -> Flag:
     name = option.opts[-1]
     says = " ".join((option.help or "").split())
-    return Flag(name, says, None if option.is_flag else _value(option))
+    letter = next((one for one in option.opts if not one.startswith("--")), "")
+    return Flag(name, says, None if option.is_flag else _value(option), letter)
 
 
 def _value(parameter: click.Parameter) -> Value:

@@ -24,7 +24,7 @@ from postroom.client.errors import PostroomError, TryLater, Unreachable
 from postroom.client.fields import JobFields, Recipients
 from postroom.client.host import Host
 from postroom.client.running import Running
-from postroom.client.wire import Call
+from postroom.client.wire import Call, Tried
 
 
 Act = Literal["cancel", "release", "retry", "resolve"]
@@ -41,7 +41,7 @@ def find_socket(given: str | None = None) -> str:
 
 
 class Client(Conversing, Running):
-    """One daemon, at `socket`."""
+    """One daemon, at `socket`; `hear` is told of every try of a call."""
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class Client(Conversing, Running):
         timeout_s: float = 30.0,
         retry_s: float = 30.0,
         host: Host | None = None,
+        hear: Callable[[Tried], None] | None = None,
     ) -> None:
-        super().__init__(find_socket(socket), timeout_s, retry_s, host or Host())
+        super().__init__(find_socket(socket), timeout_s, retry_s, host or Host(), hear)
 
     # -- jobs
 

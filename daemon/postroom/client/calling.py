@@ -1,12 +1,12 @@
 """How the client calls: one way to the daemon, shared by everything that can be asked."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from postroom.client.asking import Filter, query
 from postroom.client.host import Host
-from postroom.client.wire import Call, Wire
+from postroom.client.wire import Call, Tried, Wire
 
 
 Json = dict[str, Any]
@@ -19,12 +19,19 @@ QUICK_S: Final = 0.2  # a draining daemon answers long polls at once: do not ask
 class Calling:
     """One daemon, at `socket`."""
 
-    def __init__(self, socket: str, timeout_s: float, retry_s: float, host: Host) -> None:
+    def __init__(
+        self,
+        socket: str,
+        timeout_s: float,
+        retry_s: float,
+        host: Host,
+        hear: Callable[[Tried], None] | None,
+    ) -> None:
         self.socket = socket
         self._timeout_s = timeout_s
         self._retry_s = retry_s
         self._host = host
-        self._wire = Wire(socket, retry_s, host)
+        self._wire = Wire(socket, retry_s, host, hear)
 
     def _with_key(self, job: Mapping[str, Any]) -> Json:
         key = job.get("idempotency_key") or self._host.mint_key()

@@ -8,7 +8,7 @@ connection, so a client may be shared by threads and never meets a connection th
 import http.client
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
@@ -55,13 +55,27 @@ class Answer:
         return found if isinstance(found, dict) else {"items": found}
 
 
-class Wire:
-    """The way to one daemon; `retry_s` bounds how long a call goes on trying."""
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A try of a call: the status of its answer, or why there was none, and how long that took."""
 
-    def __init__(self, path: str, retry_s: float, host: Host) -> None:
+    method: str
+    path: str
+    status: int | None
+    fault: str | None
+    took_s: float
+
+
+class Wire:
+    """The way to one daemon; `retry_s` bounds how long a call goes on trying, `hear` is told of every try."""
+
+    def __init__(
+        self, path: str, retry_s: float, host: Host, hear: Callable[[Tried], None] | None = None
+    ) -> None:
         self.path = path
         self._retry_s = retry_s
         self._host = host
+        self._hear = hear
 
     def call(self, call: Call) -> Answer:
         """The answer, with a status below 400.
@@ -92,10 +106,12 @@ class Wire:
 
         Raises: as `call`.
         """
+        started_s = self._host.monotonic_s()
         connection = self._connected(call)
         try:
             connection.request(call.method, call.path, headers=dict(call.headers))
             response = connection.getresponse()
+            self._tell(call, started_s, status=response.status)
             if response.status >= http.client.BAD_REQUEST:
                 answer = Answer(response.status, dict(response.getheaders()), response.read())
                 raise problem_for(answer.status, _problem_of(answer))
@@ -104,23 +120,36 @@ class Wire:
             connection.close()
 
     def _connected(self, call: Call) -> http.client.HTTPConnection:
+        started_s = self._host.monotonic_s()
         try:
             return _connect(self.path, call.timeout_s)
         except OSError as fault:
-            raise _no_daemon(self.path, fault) from fault
+            unreachable = _no_daemon(self.path, fault)
+            self._tell(call, started_s, fault=str(unreachable))
+            raise unreachable from fault
 
     def _once(self, call: Call) -> Answer:
+        started_s = self._host.monotonic_s()
         connection = self._connected(call)
         try:
             answer = _exchange(connection, call)
         except (OSError, http.client.HTTPException) as fault:
             detail = f"the answer was lost ({type(fault).__name__}): {self.path}"
+            self._tell(call, started_s, fault=detail)
             raise Unreachable(detail, is_answer_lost=True) from fault
         finally:
             connection.close()
+        self._tell(call, started_s, status=answer.status)
         if answer.status < http.client.BAD_REQUEST:
             return answer
         raise problem_for(answer.status, _problem_of(answer))
+
+    def _tell(
+        self, call: Call, started_s: float, *, status: int | None = None, fault: str | None = None
+    ) -> None:
+        if self._hear is not None:
+            took_s = self._host.monotonic_s() - started_s
+            self._hear(Tried(call.method, call.path, status, fault, took_s))
 
 
 def _connect(path: str, timeout_s: float) -> http.client.HTTPConnection:

@@ -20,6 +20,7 @@ from postroom.core.listening import ListenAt, Listening, Nameserver, Network, To
 from postroom.core.mailbox import Mailbox
 from postroom.core.token import LENGTH, Key, make_key
 from postroom.core.words import shown
+from postroom.ops.plainfile import check_plain
 from postroom.ports.errors import SettingProblem
 
 
@@ -251,6 +252,7 @@ def _check_certificate(table: Table, listening: Listening) -> None:
         table.wrong(name, "is missing.", "Certificate and key go together.")
         return
     try:
+        check_plain(certificate, key)
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
     except ssl.SSLError:
         table.wrong("tls_key", "and tls_certificate are no pair in PEM.", "Check both files.")

@@ -59,12 +59,23 @@ def _from_credential(name: str, environ: Mapping[str, str]) -> Secret | NoSecret
             "systemd sets it for the service; by hand, set it to the folder that holds the file.",
         )
     for path in (Path(folder, name), Path(folder, f"relay_{name}")):
-        if path.exists():
+        if _is_there(path):
             return _from_file(path, is_private=False)
     return NoSecret(
         f"names the credential '{name}', which is not in $CREDENTIALS_DIRECTORY.",
         f"Put it into the file {name} of the folder that LoadCredential= names, and restart.",
     )
+
+
+def _is_there(path: Path) -> bool:
+    """What can not be looked at is not missing: to read it says why."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _from_environment(name: str, environ: Mapping[str, str]) -> Secret | NoSecret:

@@ -14,6 +14,7 @@ from typing import Final
 from postroom.config.reference import NoSecret, Secret
 from postroom.config.table import Span, Table
 from postroom.core.mailbox import Pace, Relay, Tls
+from postroom.ops.plainfile import check_plain
 
 
 FindSecret = Callable[[str, Path], Secret | NoSecret]
@@ -119,6 +120,7 @@ def _read_authority(table: Table, tls: Tls) -> str | None:
         table.wrong("tls_ca", "means nothing with tls = 'none'.", "Leave it out.")
         return None
     try:
+        check_plain(path)
         ssl.create_default_context(cafile=str(path))
     except OSError as error:
         why = "holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror

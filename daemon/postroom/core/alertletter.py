@@ -5,7 +5,7 @@ from typing import Final
 
 from postroom.core.alert import CAUSES, MEANINGS, AlertKey, AlertScope, Raised
 from postroom.core.ids import Kind, encode_id
-from postroom.core.letter import Letter, told
+from postroom.core.letter import Letter, clean, told
 from postroom.core.words import shown
 
 
@@ -29,7 +29,7 @@ def name_of(key: AlertKey) -> str:
     """What an alert is about, in words."""
     if key.scope is AlertScope.DAEMON:
         return "the daemon"
-    name = shown(key.name, _NAME_MOST) or "that is gone"
+    name = clean(key.name, _NAME_MOST) or "that is gone"
     of = f" of mailbox {key.mailbox_id}" if key.mailbox_id not in {None, key.name} else ""
     return f"{key.scope} {name}{of}"
 

@@ -75,10 +75,11 @@ class Clusters:
 
     def within_hour(self, now: Instant) -> tuple[Cluster, ...]:
         """What failed lately."""
-        oldest = now // _SLOT - _SLOTS + 1
+        latest = now // _SLOT  # what is later was counted before the clock was set back
+        oldest = latest - _SLOTS + 1
         found = []
         for (scope, mailbox_id, name), hour in self._hours.items():
-            fresh = [slot for slot in hour.slots if slot.number >= oldest]
+            fresh = [slot for slot in hour.slots if oldest <= slot.number <= latest]
             failed = sum((slot.failed for slot in fresh), Counter[Cause]())
             if failed:
                 ended = sum(slot.ended for slot in fresh)

@@ -4,7 +4,6 @@ Rules: where there is nothing to say there is no letter; a hundred deliveries ar
 words of servers are strangers' text, cleaned and cut.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Final
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import MINUTE, Instant, micros
-from postroom.core.letter import Letter, told
+from postroom.core.letter import Letter, clean, told
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from postroom.core.words import shown
 
@@ -108,9 +107,9 @@ def _written(some: Sequence[Unsent]) -> Iterable[str]:
     for one in some:
         tries = "1 try" if one.attempts == 1 else f"{one.attempts} tries"
         means = "" if one.reason is None else f"{one.reason}: {EXPLANATIONS[one.reason].means} "
-        reply = f"    Reply: {_clean(one.reply)}\n" if one.reply else ""
+        reply = f"    Reply: {clean(one.reply, _WORDS)}\n" if one.reply else ""
         yield (
-            f"  {_clean(one.recipient)}\n"
+            f"  {clean(one.recipient, _WORDS)}\n"
             f"    {means}{tries}, {told(one.at)}, {encode_id(Kind.DELIVERY, one.number)}\n"
             f"{reply}"
         )
@@ -119,9 +118,3 @@ def _written(some: Sequence[Unsent]) -> Iterable[str]:
 def _rest(count: int) -> Iterable[str]:
     if count > MOST:
         yield f"  And {count - MOST} more: `postroom dead-letters` lists them.\n"
-
-
-def _clean(text: str) -> str:
-    """One line, without what turns the direction of writing."""
-    line = shown(text, _WORDS)
-    return "".join("?" if unicodedata.category(one) == "Cf" else one for one in line)

@@ -18,6 +18,7 @@ from postroom.inbound.parts import Parts
 from postroom.inbound.receiving import Receiver
 from postroom.inbound.session import Session
 from postroom.inbound.words import Reply
+from postroom.ops.plainfile import check_plain
 from postroom.ports.errors import AlreadyRunning, ConfigError, SettingProblem
 
 
@@ -152,12 +153,14 @@ class _Doorstep(asyncio.Protocol):
 
 def make_context(settings: Listening) -> ssl.SSLContext | None:
     """For STARTTLS. Raises: ConfigError when the files are not there any more."""
-    if settings.tls_certificate is None:
+    certificate, key = settings.tls_certificate, settings.tls_key
+    if certificate is None or key is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        check_plain(certificate, key)
+        context.load_cert_chain(certificate, key)
     except OSError as error:
         wrong = f"can not be used: {error}."
         raise ConfigError(_problem(wrong, "Check both files.", "tls_certificate")) from error

@@ -22,6 +22,7 @@ import aiosmtplib
 
 from postroom.core.mailbox import Relay, Tls
 from postroom.core.reply import SmtpReply, Stage
+from postroom.ops.plainfile import check_plain
 from postroom.outbound.commands import read_offer
 from postroom.outbound.dialogue import Connection
 from postroom.outbound.replies import make_reply
@@ -264,6 +265,8 @@ def _secrets(relay: Relay) -> tuple[bytes, ...]:
 
 def _make_tls(tls_ca: str | None) -> ssl.SSLContext:
     """Our terms: certificate and name checked, TLS 1.2 or later; with `tls_ca` nobody but that CA is trusted."""
+    if tls_ca is not None:
+        check_plain(tls_ca)
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=tls_ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context

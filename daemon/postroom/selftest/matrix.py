@@ -28,7 +28,7 @@ STAGES: Final = {
 BIG: Final = (
     "big"  # a file that does not fit between two sockets: who sends it can not get past the body
 )
-BIG_BYTES: Final = 4 << 20
+BIG_BYTES: Final = 8 << 20  # twice what Linux lets a sender keep (tcp_wmem)
 
 _QUIET_S: Final = 0.1  # in which a copy that must not come would come
 

@@ -13,6 +13,7 @@ Without a script it takes every mail; it delivers nothing to anyone. It runs in 
 """
 
 import asyncio
+import socket
 import threading
 from typing import Final
 
@@ -24,6 +25,9 @@ from postroom.selftest.talk import Talk
 HOST: Final = "127.0.0.1"
 
 _START_S: Final = 5.0
+_UNREAD_BYTES: Final = (
+    64 * 1024
+)  # what the kernel keeps of a body that nobody reads; else it is megabytes, as it likes
 
 
 class Relay:
@@ -80,7 +84,10 @@ class Relay:
             finally:
                 door.now_open -= 1
 
-        server = await asyncio.start_server(speak, HOST, 0)
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UNREAD_BYTES)
+        listening.bind((HOST, 0))
+        server = await asyncio.start_server(speak, sock=listening)
         door.port = server.sockets[0].getsockname()[1]
         door.server = server
         self._servers.append(server)

@@ -1,9 +1,11 @@
 """The daily digest in the running daemon: once a day each mailbox's owner hears what ended unsent, and what is in doubt.
 
-A digest is noted when its mails are jobs; a crash before that makes the same mails again, under the same keys. What was
-missed while the daemon was off is made up for at its start. By a clock that is not believed nothing is sent.
+A digest is noted when its mails are jobs; a crash before that makes the same mails again, under the same keys. What no
+mailbox takes now (its queue is full) is tried again at the next look, and what was missed while the daemon was off is made
+up for at its start. By a clock that is not believed nothing is sent.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +20,7 @@ from postroom.ports.digesting import Digests
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.ports.host import Clock
 from postroom.service.ownermail import OwnerMail, Posting
+from postroom.service.resting import rest
 
 
 BITE: Final = 500
@@ -51,15 +54,18 @@ class DigestKeeper:
         self._clock = clock
         self._trust = trust
         self._chronicle = chronicle
+        self._bell = asyncio.Event()
 
     def switch(self, at: timedelta) -> None:
-        """From now on at this time of the day."""
+        """From now on at this time of the day, and to whoever owns the mailboxes now."""
         self._at = at
+        self._bell.set()
 
     async def run(self) -> None:
         """Tell once a day. Raises: StoreBroken."""
         while True:
-            await self._clock.sleep(await self._look())
+            self._bell.clear()
+            await rest(self._clock, self._bell, await self._look())
 
     async def _look(self) -> float:
         """Tell what is due; how many seconds nothing else will be."""
@@ -81,13 +87,14 @@ class DigestKeeper:
         known, owners = await self._digests.find_told(), self._mail.owned()
         begun = {id_: now for id_ in owners if known.get(id_, Instant(now + 1)) > now}
         late = {id_: known[id_] for id_ in owners if id_ not in begun and known[id_] < due}
+        told = begun
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
-            if letter is not None:
-                key = f"postroom-digest-{mailbox_id}-{due}"
-                await self._mail.post(Posting(letter, owners[mailbox_id], key))
-        if begun or late:
-            await self._digests.note(begun | dict.fromkeys(late, due))
+            key = f"postroom-digest-{mailbox_id}-{due}"
+            if letter is None or await self._mail.post(Posting(letter, owners[mailbox_id], key)):
+                told[mailbox_id] = due
+        if told:
+            await self._digests.note(told)
 
     async def _gather(self, late: Mapping[str, Instant], due: Instant) -> dict[str, Account]:
         """What is to be told of each mailbox."""

@@ -13,6 +13,7 @@ from postroom.ports.changes import Change, StateMoved
 from postroom.ports.doubting import Doubts, PolicyTurn
 from postroom.ports.errors import StoreBroken, StoreError
 from postroom.ports.host import Clock
+from postroom.service.resting import rest
 
 
 BITE: Final = 100
@@ -85,15 +86,8 @@ class DoubtKeeper:
         """Until the bell rings, or so many microseconds have passed."""
         if wait is None:
             await self._bell.wait()
-            return
-        async with asyncio.TaskGroup() as group:
-            alarm = group.create_task(self._ring(min(wait, _LONGEST) / SECOND))
-            await self._bell.wait()
-            alarm.cancel()
-
-    async def _ring(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        self._bell.set()
+        else:
+            await rest(self._clock, self._bell, min(wait, _LONGEST) / SECOND)
 
     async def _settle(self) -> None:
         """Decide what is due in every mailbox whose time has come."""

@@ -8,8 +8,12 @@ from postroom.api.requests import Reload
 from postroom.api.routing import Answer, Call, Result, Route
 from postroom.api.shapes import SettingFault
 from postroom.api.shapes_daemon import Reloaded, SettingChange
+from postroom.core.words import shown
 from postroom.ports import reloading
 from postroom.ports.errors import SettingProblem
+
+
+_LONGEST: Final = 4_096  # characters; no path is longer
 
 
 async def reload(call: Call[Reload, Reload]) -> Result:
@@ -47,8 +51,15 @@ def _render_changes(changes: Iterable[reloading.SettingChange]) -> list[SettingC
 
 
 def _render_faults(problems: Iterable[SettingProblem]) -> list[SettingFault]:
+    """Names of files may be any bytes, which JSON can not hold."""
     return [
-        SettingFault(file=one.file, key=one.key, wrong=one.wrong, fix=one.fix) for one in problems
+        SettingFault(
+            file=shown(one.file, _LONGEST),
+            key=one.key,
+            wrong=shown(one.wrong, _LONGEST),
+            fix=one.fix,
+        )
+        for one in problems
     ]
 
 

@@ -32,6 +32,7 @@ _PATIENCE_S: Final = 10.0
 # More than any relay takes.
 _MOST_BYTES: Final = 100 * 1024 * 1024
 _LONE_DOT: Final = frozenset({b".\n", b".\r\n", b"."})
+_DOT_LONGEST: Final = 4  # one more than the longest of them
 _USAGE: Final = f"""\
 Usage: {NAME} [OPTIONS] [RECIPIENT ...] < MESSAGE
 Takes what /usr/sbin/sendmail takes and hands the message to Postroom; see postroom-sendmail(1).
@@ -94,10 +95,13 @@ def _read(stream: BinaryIO, *, ends_at_dot: bool) -> bytes:
     """The message, up to its end or the line with nothing but a dot."""
     if ends_at_dot:
         written = bytearray()
-        for line in stream:
-            if line in _LONE_DOT or len(written) > _MOST_BYTES:
+        # no line is longer than what may come; a last piece has room for a lone dot, so that no half of a line is one
+        while line := stream.readline(_MOST_BYTES + _DOT_LONGEST - len(written)):
+            if line in _LONE_DOT:
                 break
             written += line
+            if len(written) > _MOST_BYTES:
+                break
         found = bytes(written)
     else:
         found = stream.read(_MOST_BYTES + 1)

@@ -21,6 +21,7 @@ from postroom.cli.sendmail.words import decode_words
 # The contract's limits; a megabyte of JSON has to hold both, escapes and all, and leave room for what else there is.
 _TEXT_MOST: Final = 512 * 1024
 _WRITTEN_MOST: Final = 700 * 1024
+_FILES_MOST: Final = 50
 
 _KEPT: Final = frozenset(f"multipart/{one}" for one in ("mixed", "parallel", "digest"))
 _SEALED: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
@@ -61,6 +62,12 @@ class Content:
     files: list[File] = field(default_factory=list)
 
     @property
+    def missing(self) -> frozenset[str]:
+        """The types of text that were not found yet."""
+        both = {"text/plain": self.text, "text/html": self.html}
+        return frozenset(kind for kind, text in both.items() if text is None)
+
+    @property
     def is_begun(self) -> bool:
         """Whether there is text of either kind."""
         return self.text is not None or self.html is not None
@@ -99,18 +106,22 @@ def _take(part: Part, found: Content, *, is_body: bool) -> None:
     """A leaf, as text or as a file."""
     octets = part.content()
     is_apart = part.about.get_content_disposition() == "attachment" or _filename(part) is not None
-    text = None if is_apart or not is_body else _text(part, octets, found)
-    if text is not None and part.media_type == "text/plain" and found.text is None:
-        found.text = text
-    elif text is not None and part.media_type == "text/html" and found.html is None:
-        found.html = text
-    else:
+    is_wanted = part.media_type in found.missing and is_body and not is_apart
+    text = _text(part, octets, found) if is_wanted else None
+    if text is None:
+        if len(found.files) == _FILES_MOST:
+            told = f"It has more than {_FILES_MOST} files, which is what a job carries."
+            raise Unfit(Exit.BAD_DATA, told)
         found.files.append(_file(part, octets))
+    elif part.media_type == "text/plain":
+        found.text = text
+    else:
+        found.html = text
 
 
 def _text(part: Part, octets: bytes, found: Content) -> str | None:
     """The octets as text, if they can be read exactly and a job can hold them beside what it has."""
-    if not part.media_type.startswith("text/") or len(octets) > _TEXT_MOST:
+    if len(octets) > _TEXT_MOST:
         return None
     text = _decoded(octets, str(part.about.get_content_charset("ascii")))
     if text is None or "\0" in text or len(text.encode()) > _TEXT_MOST:

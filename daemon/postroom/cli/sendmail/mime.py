@@ -19,6 +19,9 @@ Fields = list[tuple[str, str]]
 # Nobody nests deeper by intent; every level costs a look at all of it.
 DEPTH_MOST: Final = 20
 
+# A name of 255 characters in its longest form fits. The library reads parameters in the square of their length.
+_ABOUT_MOST: Final = 4 * 1024
+
 _FIELD: Final = re.compile(rb"([!-9;-~]+)[ \t]*:(.*)", re.DOTALL)
 _AS_IT_IS: Final = frozenset({"", "7bit", "8bit", "binary"})
 _MESSAGE: Final = "message/rfc822"
@@ -95,6 +98,9 @@ def _part(fields: Fields, body: bytes, default: str, depth: int) -> Part:
     about.set_default_type(default)
     for name, value in fields:
         if name.lower().startswith("content-"):
+            if len(value) > _ABOUT_MOST:
+                told = f"Its field {harmless(name)} has more than {_ABOUT_MOST:,} characters."
+                raise Unfit(Exit.BAD_DATA, told)
             about[name] = value
     media_type = about.get_content_type()
     if not media_type.startswith("multipart/"):

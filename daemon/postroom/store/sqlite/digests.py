@@ -1,8 +1,10 @@
 """What the daily digest needs (ports.digesting), on SQLite: the dead in the order of their end, by their own index.
 
-Mail of the daemon's own (its keys begin with `postroom-`) is left out: an owner who can not be reached is not told so.
+Mail of the daemon's own (under its user, with a key of an alert or a digest) is left out: an owner who can not be reached
+is not told so. What others call their jobs hides none of them.
 """
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,15 +22,17 @@ from postroom.store.sqlite.unit import UnitResult, WriteLane
 _TOLD: Final = "SELECT mailbox_id, until_at FROM digest"
 _COLUMNS: Final = """
     d.number, d.mailbox_id, d.state, d.recipient, d.reason_code, d.attempts, d.reply_code, d.reply_text, d.settled_at"""
+_OURS: Final = """
+    (j.principal_uid = :uid AND (j.idempotency_key GLOB 'postroom-alert-*' OR j.idempotency_key GLOB 'postroom-digest-*'))"""
 _FAILED: Final = f"""
     SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_dead JOIN job AS j ON j.number = d.job
     WHERE d.state IN ('failed', 'uncertain') AND d.state = 'failed' AND (d.settled_at, d.number) > (:at, :number)
-        AND d.settled_at < :until AND j.idempotency_key NOT GLOB 'postroom-*'
+        AND d.settled_at < :until AND NOT {_OURS}
     ORDER BY d.settled_at, d.number LIMIT :limit"""
 _DOUBTS: Final = f"""
     SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_doubt JOIN job AS j ON j.number = d.job
     WHERE d.mailbox_id = :mailbox_id AND d.state = 'uncertain' AND (d.settled_at, d.number) > (:at, :number)
-        AND j.idempotency_key NOT GLOB 'postroom-*'
+        AND NOT {_OURS}
     ORDER BY d.settled_at, d.number LIMIT :limit"""
 _NOTE: Final = """
     INSERT INTO digest (mailbox_id, until_at) VALUES (?, ?)
@@ -85,7 +89,7 @@ def _behind(after: Unsent | None, at: Instant) -> dict[str, int | str]:
 
 
 def _find(conn: sqlite3.Connection, sql: str, given: Mapping[str, int | str]) -> tuple[Unsent, ...]:
-    return tuple(_unsent_of(row) for row in conn.execute(sql, dict(given)))
+    return tuple(_unsent_of(row) for row in conn.execute(sql, {**given, "uid": os.geteuid()}))
 
 
 def _unsent_of(row: sqlite3.Row) -> Unsent:

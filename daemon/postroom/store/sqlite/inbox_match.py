@@ -25,8 +25,10 @@ from postroom.store.sqlite.inbox_own import Own, find_named, find_own
 from postroom.store.sqlite.spoiled import find_document
 
 
+# Where tokens end early a thread may go before the weak signs of it do.
 _PEER: Final = """
-    SELECT thread FROM thread_peer WHERE mailbox_id = ? AND peer_key = ? AND clue = ? AND last_at >= ?"""
+    SELECT p.thread FROM thread_peer AS p JOIN thread AS t ON t.number = p.thread
+    WHERE p.mailbox_id = ? AND p.peer_key = ? AND p.clue = ? AND p.last_at >= ?"""
 _NOTE_PEER: Final = """
     INSERT INTO thread_peer (mailbox_id, peer_key, clue, thread, last_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (mailbox_id, peer_key, clue) DO UPDATE SET thread = excluded.thread, last_at = excluded.last_at"""

@@ -46,6 +46,9 @@ T = TypeVar("T")
 # Rows that one unit writes. A delivery leaves ten indexes, which costs as much as several plain rows.
 BITE: Final = 500
 JOBS_BITE: Final = 200
+# An upload is a row and a name less of its file; a thread leaves the fences and delays of its consumers.
+_UPLOADS_BITE: Final = 250
+_THREADS_BITE: Final = 100
 
 # A token is valid to the end of the week in which its time is over.
 _WEEK: Final = timedelta(days=7)
@@ -122,7 +125,7 @@ class SqliteRetention:
         for sql, age in (*MEMORY, *of_answers):
             await self._repeat(_Dropping(sql, _before(now, age)))
         threads = await self._take_threads(_before(now, max(answers, WEAK_FOR)))
-        staged = await self._repeat(Unstaging(_before(now, self._kept.staged), BITE))
+        staged = await self._repeat(Unstaging(_before(now, self._kept.staged), _UPLOADS_BITE))
         files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
@@ -186,8 +189,9 @@ class SqliteRetention:
         for _ in range(_THREAD_BITES):
             look = partial(find_forgotten, before=before, after=self._thread, limit=BITE)
             old: OldThreads = await self._database.read(look)
-            if old.numbers:
-                taken += await self._write(DroppingThreads(old.numbers), BITE)
+            for at in range(0, len(old.numbers), _THREADS_BITE):
+                some = DroppingThreads(old.numbers[at : at + _THREADS_BITE])
+                taken += await self._write(some, BITE)
             self._thread = old.after
             if not self._thread:
                 break

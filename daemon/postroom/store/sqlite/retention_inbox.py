@@ -56,20 +56,25 @@ MEMORY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DroppingEvents:
-    """A unit that removes events written before an instant; nobody can lease them any more."""
+    """A unit that removes events written before an instant, until it has written `limit` rows; nobody can lease them any more."""
 
     before: Instant
     limit: int
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[int]:
         """How many."""
-        old = conn.execute(_OLD_EVENTS, (self.before, self.limit)).fetchall()
-        seqs = [row["seq"] for row in old]
-        for (name,) in conn.execute(_CONSUMERS).fetchall():
-            conn.executemany(_DROP_PENDING, [(name, seq) for seq in seqs])
-        conn.executemany(_DROP_UNCLAIMED, [(row["type"], row["seq"]) for row in old])
-        conn.executemany(_DROP_EVENT, [(seq,) for seq in seqs])
-        return UnitResult(len(seqs))
+        consumers = [name for (name,) in conn.execute(_CONSUMERS)]
+        taken = written = 0
+        for row in conn.execute(_OLD_EVENTS, (self.before, self.limit)).fetchall():
+            if written >= self.limit:
+                break
+            of_consumers = [(name, row["seq"]) for name in consumers]
+            pending = conn.executemany(_DROP_PENDING, of_consumers).rowcount if consumers else 0
+            conn.execute(_DROP_UNCLAIMED, (row["type"], row["seq"]))
+            conn.execute(_DROP_EVENT, (row["seq"],))
+            written += 2 + 2 * pending  # what is pending is also counted
+            taken += 1
+        return UnitResult(taken)
 
 
 @dataclass(frozen=True, slots=True)
