@@ -137,8 +137,7 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
     free = room.f_bavail * room.f_frsize
     if free < expected_bytes:
         told = f"the backup needs {expected_bytes:,} bytes in {folder}, and {free:,} are free"
-        warn(plain(f"postroom: {told}"))
-        raise click.exceptions.Exit(Exit.IO)
+        raise Ended(told, exit_code=Exit.IO, code="storage_full")
 
 
 @contextmanager
