@@ -92,4 +92,4 @@ def test_a_line_is_cut_by_the_columns_that_it_takes() -> None:
 
 def test_a_table_without_colours_has_none() -> None:
     (depths, *_) = boards(STATS)
-    assert table_lines(depths.rows, depths.columns)[0].startswith("MAILBOX  PRIORITY")
+    assert table_lines(depths.rows, depths.columns)[0].startswith("MAILBOX  LANE")

@@ -28,6 +28,24 @@ TYPED = [
     ("a choice as an argument", "postroom completion fi\t", "<completion><fish>"),
     ("a mailbox", "postroom send --mailbox sup\t", "<send><--mailbox><support>"),
     ("a mailbox as an argument", "postroom mailboxes pause sa\t", "<mailboxes><pause><sales>"),
+    ("a status", "postroom jobs --status comp\t", "<jobs><--status><completed>"),
+    ("a state", "postroom release --state he\t", "<release><--state><held>"),
+    ("a reason", "postroom retry --reason greyl\t", "<retry><--reason><greylisted>"),
+    (
+        "a mailbox of the daemon that is named",
+        "postroom --socket /run/b.sock jobs --mailbox e\t",
+        "<--socket></run/b.sock><jobs><--mailbox><elsewhere>",
+    ),
+    (
+        "a mailbox of the daemon behind =",
+        "postroom jobs --socket=/run/b.sock --mailbox e\t",
+        "<jobs><--socket=/run/b.sock><--mailbox><elsewhere>",
+    ),
+    (
+        "a mailbox of the settings that are named",
+        "postroom jobs --config a\\ b.toml --mailbox by\t",
+        "<jobs><--config><a b.toml><--mailbox><by_settings>",
+    ),
     ("a file", "postroom send --attach a\\ b\t", "<send><--attach><a book.csv>"),
     ("a file as an argument", "postroom restore a\\ b\t", "<restore><a book.csv>"),
     (
@@ -83,6 +101,21 @@ def test_fish_offers_every_verb_and_option(spot: Spot, scripts: Path) -> None:
     assert {name: told.get(name) for name in expected} == expected
 
 
+def test_fish_asks_the_daemon_that_is_named(scripts: Path) -> None:
+    fish = needs_peer("fish")
+    program = "function postroom; echo (string join , -- $argv); end"
+    for typed, asked in (
+        ("jobs --mailbox ", "completion,mailboxes"),
+        ("jobs --socket /b.sock --mailbox ", "--socket,/b.sock,completion,mailboxes"),
+        ("--config=/b.toml jobs --mailbox ", "--config,/b.toml,completion,mailboxes"),
+    ):
+        code = f"{program}; source {scripts}/postroom.fish; complete -C 'postroom {typed}'"
+        done = subprocess.run(
+            [fish, "--no-config", "-c", code], capture_output=True, text=True, check=True
+        )
+        assert [line.partition("\t")[0] for line in done.stdout.splitlines()] == [asked]
+
+
 def test_every_choice_is_in_the_scripts() -> None:
     values = [flag.value for spot in TREE for flag in spot.flags if flag.value is not None]
     words = [" ".join(one.words) for one in values if one.kind is Kind.WORDS]
@@ -109,3 +142,8 @@ def test_ids_of_mailboxes_are_those_of_the_daemon(
     assert capsys.readouterr() == ("support\nsales\n", "")
     assert main(["completion", "mailboxes"]) == 0
     assert capsys.readouterr() == ("", "")
+    (tmp_path / "b").mkdir()
+    with fake_daemon(tmp_path / "b") as daemon:
+        daemon.on("GET /v1/mailboxes", {"items": [{"id": "elsewhere"}]})
+        assert main(["--socket", str(daemon.socket), "completion", "mailboxes"]) == 0
+    assert capsys.readouterr() == ("elsewhere\n", "")

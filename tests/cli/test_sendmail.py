@@ -103,7 +103,7 @@ REFUSED = [
             422, "unknown_mailbox", "x", errors=[{"pointer": "/mailbox_id", "detail": "None such."}]
         ),
         67,
-        "None such.",
+        "postroom-sendmail: x; None such.\n",
     ),
     (problem(413, "body_too_large", "The body is too large."), 65, "too large"),
     (problem(403, "not_allowed", "Not you."), 77, "Not you."),

@@ -13,21 +13,13 @@ import pytest
 
 from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
-from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, LETTER, brief, page, teach
-from support.fake_daemon import FakeDaemon, HangUp, Say, fake_daemon, problem
+from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, LETTER, brief, page
+from support.fake_daemon import FakeDaemon, HangUp, Say, problem
 
 
 GOLDEN = Path(__file__).parent / "golden"
 SEND = ["send", "--mailbox", "support", "--to", "ann@example.com", "--subject", "Hi", "--text", "x"]
 COMPLETE = ["events", "complete", "lse_1", "--fence", "3"]
-
-
-@pytest.fixture
-def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDaemon]:
-    with fake_daemon(tmp_path) as running:
-        teach(running)
-        monkeypatch.setenv("POSTROOM_SOCKET", str(running.socket))
-        yield running
 
 
 VERBS = [
@@ -216,7 +208,7 @@ def test_a_reload_that_changes_nothing_says_so(
     same = {"changed": [], "needs_restart": [], "warnings": [], "mailboxes": 1, "dry_run": False}
     daemon.on("POST /v1/reload", same)
     assert main(["reload"]) == 0
-    assert capsys.readouterr() == ("The settings are read again; none is another one.\n", "")
+    assert capsys.readouterr() == ("The settings are read again; all of them are as before.\n", "")
     assert main(["reload", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == same
 
@@ -676,6 +668,7 @@ def test_a_suppression_says_for_which_mailbox_it_is(
     main(["suppressions", "remove", "x@example.com", *mailbox])
     assert capsys.readouterr().out.endswith(f"{removed}\n")
     daemon.on("DELETE /v1/suppressions", problem(404, "not_found", "?"))
+    daemon.on("GET /v1/mailboxes", {"items": [{"id": "news"}]})
     assert main(["suppressions", "remove", "x@example.com", *mailbox]) == 69
     assert "is not suppressed" in capsys.readouterr().err
 

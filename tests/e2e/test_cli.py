@@ -177,5 +177,5 @@ def test_many_can_be_acted_on_at_once(daemon: RealDaemon) -> None:
     ]
     assert [result["status"] for result in daemon.client.batch(jobs)] == [202] * 3
     dry = daemon.cli("cancel", "--domain", "bulk.example", "--dry-run")
-    assert dry.out == "3 matched\n", dry
+    assert dry.out == "3 matched, 3 would be done\n", dry
     assert daemon.cli("cancel", "--domain", "bulk.example", "--yes").out == "3 matched, 3 done\n"

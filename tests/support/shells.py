@@ -12,7 +12,10 @@ from support.peers import needs_peer
 # It tells the line that was completed, and what the daemon knows of mailboxes.
 PROGRAM = """\
 postroom() {
-    if [ "$1 $2" = 'completion mailboxes' ]; then printf 'support\\nsales\\n'; else printf '<%s>' "$@"; echo; fi
+    if [ "$1 $2" = 'completion mailboxes' ]; then printf 'support\\nsales\\n'
+    elif [ "$*" = '--socket /run/b.sock completion mailboxes' ]; then printf 'elsewhere\\n'
+    elif [ "$*" = '--config a b.toml completion mailboxes' ]; then printf 'by_settings\\n'
+    else printf '<%s>' "$@"; echo; fi
 }
 """
 START = {

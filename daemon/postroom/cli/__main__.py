@@ -1,5 +1,6 @@
 """`postroom`: what a person types. Every verb speaks only the contract, through the client."""
 
+import json
 import os
 import sys
 import traceback
@@ -30,7 +31,7 @@ from postroom.cli import (
 from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, warn
-from postroom.cli.refusals import tell
+from postroom.cli.refusals import document, tell, words
 from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION
 from postroom.client.errors import PostroomError
 
@@ -90,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = root.main(argv, prog_name="postroom", standalone_mode=False, color=colour)
         sys.stdout.flush()
     except (PostroomError, click.ClickException, click.Abort, OSError) as error:
-        return _fail(error)
+        return _fail(error, is_json="--json" in (sys.argv[1:] if argv is None else argv))
     except SystemExit:  # click's answer to a reader who has seen enough of our output
         return _SIGPIPE
     except Exception:  # noqa: BLE001 - the last door: whatever comes here is ours to mend
@@ -100,27 +101,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else Exit.OK
 
 
-def _fail(error: Exception) -> int:
+def _fail(error: Exception, *, is_json: bool) -> int:
+    if isinstance(error, BrokenPipeError):
+        # whoever read our output has seen enough; nothing more may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _SIGPIPE
+    if is_json:
+        warn(json.dumps(document(error), indent=2))
+    elif isinstance(error, PostroomError):
+        tell(error)
+    elif isinstance(error, click.ClickException):
+        error.show()
+    elif isinstance(error, click.Abort):
+        warn("Interrupted.")
+    else:
+        warn(f"postroom: {plain(words(error))}")
+    return _code(error)
+
+
+def _code(error: Exception) -> int:
     match error:
         case PostroomError():
-            tell(error)
             return exit_for(error)
-        case click.FileError():
-            error.show()
+        case click.FileError() | FileNotFoundError():
             return Exit.NO_INPUT
         case click.ClickException():
-            error.show()
             return Exit.USAGE
         case click.Abort():
-            warn("Interrupted.")
             return Exit.INTERRUPTED
-        case BrokenPipeError():
-            # whoever read our output has seen enough; nothing more may be written at exit either
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _SIGPIPE
         case _:
-            warn(f"postroom: {plain(error)}")
-            return Exit.NO_INPUT if isinstance(error, FileNotFoundError) else Exit.IO
+            return Exit.IO
 
 
 if __name__ == "__main__":

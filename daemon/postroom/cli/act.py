@@ -1,6 +1,6 @@
 """Acting on what is there: cancel, release, retry, resolve; one by one, or all that a filter meets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -9,11 +9,14 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.inputs import words
 from postroom.cli.jobs import deliveries_table
+from postroom.cli.known import refuse_unknown
 from postroom.cli.paper import Json, column, data, emit, plain, table, talk, warn
 from postroom.client import Act
 from postroom.client.asking import given
 from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.reason import ReasonCode
 
 
 Verdict = Literal["sent", "resend", "failed"]
@@ -21,6 +24,13 @@ Option = Callable[[Callable[..., int]], Callable[..., int]]
 
 _STATES: Final = ", ".join(DeliveryState)
 _FILTERS: Final = ("mailbox_id", "state", "reason_code", "hold_reason", "domain", "since")
+_S: Final = DeliveryState
+_WORKS_ON: Final[Mapping[Act, tuple[DeliveryState, ...]]] = {
+    "cancel": (_S.PENDING, _S.RETRY_SCHEDULED, _S.HELD, _S.SENDING),
+    "release": (_S.HELD,),
+    "retry": (_S.FAILED,),
+    "resolve": (_S.UNCERTAIN,),
+}
 _LIMIT: Final = 1_000  # what the daemon takes when nothing is said
 _CANCELS: Final = (
     column("DELIVERY", "id"),
@@ -49,10 +59,16 @@ class Work:
 def _matching(verb: Callable[..., int]) -> Callable[..., int]:
     options: tuple[Option, ...] = (
         click.option("--mailbox", "mailbox_id", metavar="ID", help="All of this mailbox …"),
-        click.option("--state", metavar="WORD", help=f"… in this state ({_STATES}) …"),
+        click.option(
+            "--state",
+            type=words(DeliveryState),
+            metavar="WORD",
+            help=f"… in this state ({_STATES}) …",
+        ),
         click.option(
             "--reason",
             "reason_code",
+            type=words(ReasonCode),
             metavar="WORD",
             help="… for this reason, as `dead-letters` shows it …",
         ),
@@ -173,13 +189,18 @@ def _all_matching(desk: Desk, work: Work, bulk: dict[str, Any]) -> int:
         )
 
     if not bulk["dry_run"] and not bulk["yes"]:
-        count = min(run(dry_run=True)["matched"], bulk["limit"] or _LIMIT)
-        _confirm(f"{work.act} {_deliveries(count)}?")
+        matched = run(dry_run=True)["matched"]
+        if not matched:
+            refuse_unknown(desk, bulk["mailbox_id"])
+        _confirm(f"{work.act} {_deliveries(_meant(work, matched, bulk))}?")
     answer = run(dry_run=bulk["dry_run"])
+    if not answer["matched"]:
+        refuse_unknown(desk, bulk["mailbox_id"])
     if desk.is_json:
         emit(answer)
     else:
-        _tell_answer(work, answer, is_dry=bulk["dry_run"])
+        would = _meant(work, answer["matched"], bulk) if bulk["dry_run"] else None
+        _tell_answer(work, answer, would)
     return Exit.OK
 
 
@@ -200,10 +221,21 @@ def _confirm(question: str) -> None:
         raise click.Abort
 
 
-def _tell_answer(work: Work, answer: Json, *, is_dry: bool) -> None:
-    matched, done = plain(answer["matched"]), plain(answer["done"])
-    data(f"{matched} matched" if is_dry else f"{matched} matched, {done} done")
-    if not is_dry and answer["done"] < answer["matched"]:
+def _meant(work: Work, matched: int, bulk: dict[str, Any]) -> int:
+    """How many of those would be acted on, at most: none where the filter asks for what has another state."""
+    if bulk["state"] not in {None, *_WORKS_ON[work.act]}:
+        return 0
+    return min(matched, bulk["limit"] or _LIMIT)
+
+
+def _tell_answer(work: Work, answer: Json, would: int | None) -> None:
+    """`would`: nothing was done, this is what would be."""
+    matched = answer["matched"]
+    if would is None:
+        data(f"{plain(matched)} matched, {plain(answer['done'])} done")
+    else:
+        data(f"{plain(matched)} matched, {plain(would)} would be done")
+    if (answer["done"] if would is None else would) < matched:
         talk(
             f"Left alone: what is not {work.state}, and what is beyond --limit (for that, do it again)."
         )

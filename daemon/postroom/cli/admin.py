@@ -7,10 +7,11 @@ from typing import Final
 import click
 
 from postroom.cli.desk import Desk, at_desk
-from postroom.cli.exits import Exit
+from postroom.cli.exits import Ended, Exit
 from postroom.cli.jobs import LIMIT, listing
+from postroom.cli.known import no_mailbox, refuse_unknown
 from postroom.cli.listing import list_by_default, listing_group
-from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk, warn
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
 from postroom.cli.wording import short
 from postroom.client.errors import NotFound
 
@@ -95,7 +96,7 @@ def check(desk: Desk, mailbox_id: str) -> int:
     if desk.is_json:
         emit(found)
     else:
-        table(found["checks"], _CHECKS)
+        table(found["checks"], _CHECKS, is_whole=True)
         if found["ok"]:
             _tell_blocked(desk, mailbox_id)
     return Exit.OK if found["ok"] else Exit.REFUSED
@@ -190,9 +191,14 @@ def remove(desk: Desk, address: str, mailbox_id: str | None) -> int:
     try:
         desk.client.unsuppress(address, mailbox_id=mailbox_id)
     except NotFound as error:
-        warn(f"postroom: {plain(address)} is not suppressed {_scope(mailbox_id)}")
-        warn("  What to do: `postroom suppressions` lists what is.")
-        raise click.exceptions.Exit(Exit.REFUSED) from error
+        refuse_unknown(desk, mailbox_id)
+        wrong = f"{address} is not suppressed {_scope(mailbox_id)}"
+        raise Ended(
+            wrong,
+            exit_code=Exit.REFUSED,
+            code=error.code,
+            fix="`postroom suppressions` lists what is.",
+        ) from error
     answer = {"address": address, "mailbox_id": mailbox_id}
     return _done(desk, answer, f"{address} is no longer suppressed {_scope(mailbox_id)}.")
 
@@ -210,9 +216,8 @@ def _known(mailbox_id: str) -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        warn(f"postroom: there is no mailbox '{plain(mailbox_id)}'")
-        warn("  What to do: `postroom mailboxes` lists them.")
-        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
+        named = f"mailbox '{mailbox_id}'"
+        raise no_mailbox(named) from error
 
 
 def _done(desk: Desk, answer: Json, told: str) -> int:

@@ -16,8 +16,8 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.ending import signals_end_it
-from postroom.cli.exits import Exit
-from postroom.cli.paper import Json, data, emit, plain, plain_text, warn
+from postroom.cli.exits import Ended, Exit
+from postroom.cli.paper import Json, data, emit, plain, warn
 from postroom.client.errors import Unreachable
 from postroom.ports.errors import (
     AlreadyRunning,
@@ -137,25 +137,24 @@ def _check_room(folder: Path, expected_bytes: int) -> None:
     free = room.f_bavail * room.f_frsize
     if free < expected_bytes:
         told = f"the backup needs {expected_bytes:,} bytes in {folder}, and {free:,} are free"
-        warn(plain(f"postroom: {told}"))
-        raise click.exceptions.Exit(Exit.IO)
+        raise Ended(told, exit_code=Exit.IO, code="storage_full")
 
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """What goes wrong in our own house, told, with its exit code."""
+    """What goes wrong in our own house, with its exit code and the word for it."""
     try:
         yield
     except PostroomError as error:
-        warn(f"postroom: {plain_text(str(error))}")
         kinds = (
-            (ConfigError, Exit.CONFIG),
-            (StateRefused, Exit.CONFIG),
-            (AlreadyRunning, Exit.TRY_LATER),
-            (BackupDamaged, Exit.BAD_DATA),
+            (ConfigError, Exit.CONFIG, "settings_wrong"),
+            (StateRefused, Exit.CONFIG, "state_refused"),
+            (AlreadyRunning, Exit.TRY_LATER, "already_running"),
+            (BackupDamaged, Exit.BAD_DATA, "backup_damaged"),
         )
-        code = next((code for kind, code in kinds if isinstance(error, kind)), Exit.IO)
-        raise click.exceptions.Exit(code) from error
+        other = (PostroomError, Exit.IO, "store_failed")
+        _, exit_code, code = next((row for row in kinds if isinstance(error, row[0])), other)
+        raise Ended(str(error), exit_code=exit_code, code=code) from error
 
 
 def _sync(folder: Path) -> None:

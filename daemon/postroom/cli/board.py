@@ -43,7 +43,7 @@ def headline(found: Json) -> dict[str, object]:
         "under way": f"{plain(found['in_flight'])} of {plain(found['slots'])}",
         "deliveries": found["depth"],
         "longest due": _seconds(found["oldest_due_age_s"]),
-        "last minute": found.get("last_minute"),
+        "last minute": _deliveries(found.get("last_minute")),
         "outcomes": found["outcomes"],
         "came in": _inbound(inbound) if isinstance(inbound, Mapping) else None,
         "consumers": _consumers(found),
@@ -72,6 +72,11 @@ def boards(found: Json, sort: Sort = Sort.NAME) -> tuple[Board, ...]:
         Board(consumers, _CONSUMERS),
     )
     return tuple(one for one in every if one.rows)
+
+
+def _deliveries(minute: object) -> str:
+    """Says what is counted: a job may have many."""
+    return f"{plain(minute)} deliveries" if isinstance(minute, Mapping) and minute else ""
 
 
 def _in_order(mailboxes: Mapping[str, Json], sort: Sort) -> list[tuple[str, Json]]:
@@ -126,7 +131,7 @@ def _consumers(found: Json) -> str:
 
 def _store(store: Mapping[str, object]) -> str:
     sizes = {
-        "log": _size(store.get("wal_bytes")),
+        "write-ahead log": _size(store.get("wal_bytes")),
         "free": _size(store.get("disk_free_bytes")),
         "kept": _size(store.get("disk_kept_bytes")),
     }
@@ -151,18 +156,18 @@ def _size(value: object) -> str:
 
 _DEPTHS: Final = (
     column("MAILBOX", "mailbox"),
-    column("PRIORITY", "priority"),
+    column("LANE", "priority"),
     column("PENDING", "pending"),
     column("RETRY", "retry_scheduled"),
     column("SENDING", "sending"),
     column("HELD", "held"),
-    column("IN DOUBT", "uncertain"),
+    column("UNCERTAIN", "uncertain"),
     column("FAILED", "failed"),
     column("SENT", "sent"),
     Column("LONGEST DUE", lambda row: _seconds(row.get("age"))),
 )
 _MOVES: Final = (
-    column("IN A MINUTE", "mailbox"),
+    column("LAST MINUTE OF", "mailbox"),
     column("ACCEPTED", "last_minute", "accepted"),
     column("SENT", "last_minute", "sent"),
     column("FAILED", "last_minute", "failed"),

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from postroom.cli.desk import find_socket
 from postroom.cli.paper import data
 from postroom.cli.shells import SHELLS
 from postroom.cli.wordtree import spots
@@ -32,16 +33,16 @@ def completion(context: click.Context, /, shell: str) -> None:
     ~/.config/fish/completions/postroom.fish. The word mailboxes prints what these scripts offer for --mailbox.
     """
     if shell == _MAILBOXES:
-        _print_mailboxes()
+        _print_mailboxes(find_socket(context))
         return
     root = context.find_root().command
     if isinstance(root, click.Group):
         data(SHELLS[shell](tuple(spots(root))))
 
 
-def _print_mailboxes() -> None:
+def _print_mailboxes(socket: str | None) -> None:
     try:
-        found = Client(timeout_s=_PATIENCE_S, retry_s=0).mailboxes()["items"]
+        found = Client(socket, timeout_s=_PATIENCE_S, retry_s=0).mailboxes()["items"]
     except PostroomError:
         return  # whoever presses TAB wants no talk
     for one in found:

@@ -6,6 +6,7 @@ not what was promised.
 """
 
 import hashlib
+import shlex
 from typing import Final
 
 from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Relay
@@ -14,6 +15,7 @@ from postroom.cli.demo_talk import converse
 from postroom.cli.demo_watch import Promise, Watch
 from postroom.cli.exits import Exit
 from postroom.cli.paper import Json, column, data, paint, plain, plain_text, table, warn
+from postroom.cli.wording import command
 from postroom.client.host import Host
 
 
@@ -59,7 +61,8 @@ def _introduce() -> None:
 def _acts(stage: Stage) -> list[Promise]:
     watch = Watch(stage, stage.host.now())
     until_s = stage.host.monotonic_s() + _PLAY_S
-    data(f"Watch it from another terminal: postroom top --socket {stage.client.socket}")
+    socket = shlex.quote(stage.client.socket)
+    data(f"Watch it from another terminal: {command()} top --socket {socket}")
     data("")
     book = stage.files / "sales-2026-09.csv"
     book.write_bytes(_BOOK)
@@ -200,8 +203,8 @@ def _conclude(promises: list[Promise]) -> int:
         data(f"{paint('ok') if promise.is_kept else paint('failed')}  {promise.text}")
     if all(promise.is_kept for promise in promises):
         data("")
-        data("Of a daemon that runs: `postroom top` shows it live, `postroom stats` in figures,")
-        data("`postroom explain ID` says why a mail waits.")
+        data(f"Of a daemon that runs: `{command()} top` shows it live, `stats` in figures,")
+        data("`explain ID` says why a mail waits.")
         data("Next: config/postroom.toml has every setting, README.md the first five minutes.")
         return Exit.OK
     warn("postroom: not everything was as promised.")

@@ -61,6 +61,11 @@ def at_desk(
     return decorate
 
 
+def find_socket(context: click.Context) -> str | None:
+    """The socket that was named, at the verb or before it; None = the usual one."""
+    return _socket(_contexts(context))
+
+
 JSON_OPTION = click.option(
     "--json", "is_json", is_flag=True, help="One JSON document, for programs."
 )

@@ -34,7 +34,7 @@ def doctor(desk: Desk, *, confirm_clock: bool) -> int:
     if desk.is_json:
         emit({"ok": not has_failed, "checks": found})
     else:
-        table(found, _LINES)
+        table(found, _LINES, is_whole=True)
     return Exit.FOUND if has_failed else Exit.OK
 
 

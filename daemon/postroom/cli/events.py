@@ -11,6 +11,7 @@ from postroom.cli.exits import Exit
 from postroom.cli.inputs import OR_STDIN, read_text
 from postroom.cli.jobs import LIMIT, listing
 from postroom.cli.kinds import refuse_other
+from postroom.cli.known import refuse_unknown
 from postroom.cli.letters import delivery, reason, verdict, what, who
 from postroom.cli.listing import list_by_default, listing_group
 from postroom.cli.paper import Column, Json, column, data, emit, facts, plain, table, talk
@@ -111,6 +112,8 @@ def lease(
     fields |= {"mailbox_ids": list(mailbox_ids)} if mailbox_ids else {}
     fields |= {"types": list(types)} if types else {}
     found = desk.client.lease(consumer, wait_s=more["wait"], **fields)
+    if not found:
+        refuse_unknown(desk, *mailbox_ids)
     if desk.is_json:
         emit({"leases": found})
     for one in () if desk.is_json else found:

@@ -36,6 +36,16 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+class Ended(PostroomError):
+    """A verb ends, for a reason in words of its own: `code` is the word for programs, `fix` what to do about it."""
+
+    def __init__(self, detail: str, *, exit_code: Exit, code: str, fix: str = "") -> None:
+        super().__init__(detail)
+        self.exit_code = exit_code
+        self.code = code
+        self.fix = fix
+
+
 # docs/operating.md is held against it by a test.
 MEANINGS: Final[Mapping[Exit, str]] = {
     Exit.OK: "done",
@@ -44,13 +54,13 @@ MEANINGS: Final[Mapping[Exit, str]] = {
     Exit.BAD_DATA: "the daemon found the request wrong; a backup is not whole",
     Exit.NO_INPUT: "a file can not be read",
     Exit.NO_MAILBOX: "there is no such mailbox",
-    Exit.REFUSED: "refused; with `--wait`: it ended unsent",
+    Exit.REFUSED: "refused, or there is no job, delivery, event or conversation of this id; with `--wait`: it ended unsent",
     Exit.BUG: "a bug: of the command, or of the daemon",
     Exit.IO: "reading or writing failed",
     Exit.TRY_LATER: "try again later; with `--wait`: still under way, or in doubt",
     Exit.PROTOCOL: "something answered, but not as a daemon of Postroom",
     Exit.NOT_ALLOWED: "not allowed: this user may not open the socket",
-    Exit.CONFIG: "the settings are wrong",
+    Exit.CONFIG: "the settings are wrong; `restore`: a store is there, or it can not be used",
     Exit.INTERRUPTED: "interrupted",
 }
 
@@ -68,6 +78,8 @@ _BY_KIND: Final[tuple[tuple[type[PostroomError], Exit], ...]] = (
 
 def exit_for(error: PostroomError) -> Exit:
     """The code for an error of the client."""
+    if isinstance(error, Ended):
+        return error.exit_code
     if isinstance(error, Invalid) and any(where == "/mailbox_id" for where, _ in error.errors):
         return Exit.NO_MAILBOX
     if isinstance(error, Unreachable) and error.is_forbidden:

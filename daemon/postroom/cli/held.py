@@ -19,7 +19,7 @@ _HELD: Final = (
     column("RECIPIENT", "recipient"),
     column("WHY", "hold_reason"),
     Column("JOB", lambda row: row.get("job_id")),
-    column("ATTEMPTS", "attempts"),
+    column("TRIES", "attempts"),
 )
 
 

@@ -1,10 +1,14 @@
-"""Files that are named on the command line."""
+"""Files and words that are named on the command line."""
 
+import difflib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from postroom.cli.paper import plain
 
 
 class _File(click.Path):
@@ -16,6 +20,21 @@ class _File(click.Path):
         except click.BadParameter as problem:
             where = param.opts[0] if param is not None else ""
             raise click.FileError(str(value), f"{where}: {problem.message}") from problem
+
+
+class _Words(click.Choice[str]):
+    """Words of a list that may be too long for a sentence; who misses one is told all of them, the nearest first."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        given, listed = str(value), ", ".join(self.choices)
+        near = difflib.get_close_matches(given, self.choices, 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"'{plain(given)}' is none of the words.{hint} There are: {listed}."
+
+
+def words(known: Iterable[str]) -> click.Choice[str]:
+    """The type of an option that takes one of these."""
+    return _Words([str(one) for one in known])
 
 
 FILE: Final = _File(exists=True, dir_okay=False, readable=True, path_type=Path)

@@ -10,7 +10,9 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.inputs import words
 from postroom.cli.kinds import refuse_other
+from postroom.cli.known import refuse_unknown
 from postroom.cli.letters import show_event, what, who
 from postroom.cli.meanings import meaning_of, tell_reasons, waiting_at
 from postroom.cli.paper import (
@@ -104,9 +106,11 @@ def history_table(history: Sequence[Json]) -> None:
 
 
 def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) -> list[Json]:
-    """Up to `limit` rows of a list; says so when there are more."""
+    """Up to `limit` rows of a list; says so when there are more. Raises Ended where there is no such mailbox."""
     rows = desk.client.every(page, **filters)
     found = list(itertools.islice(rows, limit))
+    if not found:
+        refuse_unknown(desk, filters.get("mailbox_id"))
     if len(found) == limit and next(rows, None) is not None:
         talk(f"There are more than {limit}: see more with --limit.")
     return found
@@ -114,7 +118,9 @@ def listing(desk: Desk, page: Callable[..., Json], filters: Json, limit: int) ->
 
 @click.command()
 @click.option("--mailbox", "mailbox_id", metavar="ID", help="Of this mailbox.")
-@click.option("--status", metavar="WORD", help=f"One of {', '.join(JobStatus)}.")
+@click.option(
+    "--status", type=words(JobStatus), metavar="WORD", help=f"One of {', '.join(JobStatus)}."
+)
 @click.option("--recipient", metavar="ADDRESS", help="To this address.")
 @click.option("--thread", "thread_id", metavar="ID", help="In this thread.")
 @click.option("--trace", "trace_id", metavar="ID", help="With this trace id.")
@@ -152,6 +158,9 @@ def jobs(desk: Desk, /, limit: int, **filters: Any) -> int:
 def show(desk: Desk, name: str, *, raw: bool) -> int:
     """Show all that is known about a job, a delivery or an event."""
     refuse_other(name, "job_", "dlv_", "evt_")
+    if raw and desk.is_json:
+        problem = "--raw is the message itself, which is no JSON: leave one of the two out."
+        raise click.UsageError(problem)
     if raw:
         return _show_raw(desk, name)
     is_delivery, is_event = name.startswith("dlv_"), name.startswith("evt_")
@@ -179,9 +188,9 @@ def show(desk: Desk, name: str, *, raw: bool) -> int:
 @LIMIT
 @at_desk()
 def dead_letters(desk: Desk, since: str | None, limit: int) -> int:
-    """List deliveries and events that came to nothing, or to doubt.
+    """List what came to nothing, or to doubt.
 
-    Exits 1 when there is any, so that cron can mail it.
+    Deliveries, and events that no agent could handle. Exits 1 when there is any, so that cron can mail it.
     """
     filters = {"since": moments.ago("--since", since, desk.host.now())}
     found = listing(desk, desk.client.dead_letters, filters, limit)

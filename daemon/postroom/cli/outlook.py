@@ -4,15 +4,13 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import click
-
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk
 from postroom.cli.doubts import tell_doubts
-from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
+from postroom.cli.known import no_mailbox
 from postroom.cli.meanings import tell_reasons, waiting_at
-from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk, warn
+from postroom.cli.paper import Column, Json, column, data, dig, emit, plain, table, talk
 from postroom.cli.wording import short
 from postroom.client.errors import NotFound
 
@@ -83,7 +81,9 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
         data("")
         table(queues, _QUEUES)
         _tell_gates(queues)
-    tell_doubts(desk, lanes)
+    doubts = tell_doubts(desk, lanes)
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
     if found["holds"]:
         data("")
         tell_holds(found["holds"])
@@ -93,7 +93,7 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
             [{**one, "is_later": one["next_at"] > found["at"]} for one in found["retries"]],
             _RETRIES,
         )
-        tell_reasons(found["retries"])
+    tell_reasons([*stopped, *doubts, *found["retries"]])
 
 
 @contextlib.contextmanager
@@ -101,10 +101,8 @@ def _known(asked: Mapping[str, str | None]) -> Iterator[None]:
     try:
         yield
     except NotFound as error:
-        named = [f"{kind} '{plain(asked[key])}'" for key, kind in _KINDS.items() if asked.get(key)]
-        warn(f"postroom: there is no {' of '.join(named)}")
-        warn("  What to do: `postroom mailboxes` lists mailboxes and their relays.")
-        raise click.exceptions.Exit(Exit.NO_MAILBOX) from error
+        named = [f"{kind} '{asked[key]}'" for key, kind in _KINDS.items() if asked.get(key)]
+        raise no_mailbox(" of ".join(named)) from error
 
 
 def _is_meant(box: Json, asked: Mapping[str, str | None], boxes: set[str | None]) -> bool:
@@ -123,5 +121,3 @@ def _tell_gates(queues: list[Json]) -> None:
         if waiting is not None:
             talk(f"{gate}: {waiting.because}.")
             talk(f"{' ' * len(gate)}  What to do: {waiting.to_do}")
-    # a breaker's value is its state and its reason: "open: relay.unreachable"
-    tell_reasons({"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues)

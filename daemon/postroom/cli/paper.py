@@ -5,6 +5,8 @@ that no mail and no server can move the cursor, colour the screen or turn the di
 """
 
 import json
+import shutil
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ _COLOURS: Final = {
     "paused": "yellow",
 }
 _GAP: Final = "  "
+_SHORTEST: Final = 24  # columns that a cell keeps: an id, an instant, a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,13 @@ def plain_text(text: str) -> str:
     return "\n".join(plain(line.rstrip("\r")) for line in text.split("\n"))
 
 
-def table(rows: Iterable[Json], columns: Sequence[Column]) -> None:
-    """Print a table; columns that are empty in every row are left out."""
-    for number, line in enumerate(_table_cells(rows, columns)):
+def table(rows: Iterable[Json], columns: Sequence[Column], *, is_whole: bool = False) -> None:
+    """Print a table; columns that are empty in every row are left out.
+
+    On a terminal the longest cells are cut until a line fits, but for `is_whole`; in a pipe nothing is.
+    """
+    room = None if is_whole or not sys.stdout.isatty() else shutil.get_terminal_size().columns
+    for number, line in enumerate(_table_cells(rows, columns, room)):
         painted = [_paint_cell(cell, is_head=not number) for cell in line]
         click.echo(_GAP.join(painted).rstrip())
 
@@ -96,16 +103,34 @@ def table_lines(rows: Iterable[Json], columns: Sequence[Column]) -> list[str]:
     return [_GAP.join(line).rstrip() for line in _table_cells(rows, columns)]
 
 
-def _table_cells(rows: Iterable[Json], columns: Sequence[Column]) -> list[list[str]]:
-    """Head and rows, each cell as wide as its column."""
+def _table_cells(
+    rows: Iterable[Json], columns: Sequence[Column], room: int | None = None
+) -> list[list[str]]:
+    """Head and rows, each cell as wide as its column, and a line no wider than `room` if that can be."""
     cells = [[plain(one.cell(row)) for one in columns] for row in rows]
     used = [n for n in range(len(columns)) if any(line[n] for line in cells)]
     lines = [[columns[n].head for n in used], *([line[n] for n in used] for line in cells)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    if room is not None:
+        most = _longest_cell(widths, room - len(_GAP) * (len(widths) - 1))
+        widths = [min(width, most) for width in widths]
+        lines = [[_shortened(cell, most) for cell in line] for line in lines]
     return [
         [cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
         for line in lines
     ]
+
+
+def _longest_cell(widths: Sequence[int], room: int) -> int:
+    """How wide a cell may be so that all columns have room; ids and words of ours are never cut."""
+    most = max(widths, default=0)
+    while most > _SHORTEST and sum(min(width, most) for width in widths) > room:
+        most -= 1
+    return most
+
+
+def _shortened(cell: str, most: int) -> str:
+    return cell if _width(cell) <= most else f"{cut(cell, most - 1)}…"
 
 
 def facts(pairs: Mapping[str, object]) -> None:

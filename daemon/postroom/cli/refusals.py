@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from postroom.cli.paper import plain, warn
-from postroom.client.errors import PostroomError, Problem, Unreachable
+import click
+
+from postroom.cli.exits import Ended
+from postroom.cli.paper import Json, plain, plain_text, warn
+from postroom.client.errors import NotUnderstood, PostroomError, Problem, Unreachable
 
 
 _OPTIONS: Final[Mapping[str, str]] = {
@@ -73,16 +76,68 @@ _FIXES: Final[Mapping[str, str]] = {
 }
 
 
+# For programs: the word of what the daemon has no word for, and its title.
+_KINDS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
+    (Unreachable, "unreachable", "No daemon answered"),
+    (NotUnderstood, "not_understood", "This is no daemon of Postroom"),
+    (click.FileError, "file_unreadable", "A file can not be read"),
+    (click.ClickException, "usage", "Wrong usage"),
+    (click.Abort, "interrupted", "Interrupted"),
+    (OSError, "io", "Reading or writing failed"),
+)
+_START: Final = (
+    "Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
+)
+
+
+def document(error: Exception) -> Json:
+    """The same for programs: code, title, detail, fix and errors, and what else the daemon's problem says."""
+    found = next((row for row in _KINDS if isinstance(error, row[0])), _KINDS[-1])
+    told: Json = {"code": found[1], "title": found[2], "detail": words(error), "fix": ""}
+    match error:
+        case Problem():
+            fix = _FIXES.get(error.code) or error.fix
+            detail = str(error.problem.get("detail") or error)
+            told = {"title": "", **error.problem, "code": error.code, "detail": detail, "fix": fix}
+        case Ended():
+            told |= {"code": error.code, "title": "It can not be done", "fix": error.fix}
+        case Unreachable():
+            told["fix"] = _START
+        case click.UsageError(ctx=click.Context() as context):
+            told["fix"] = f"See `{context.command_path} --help`."
+        case _:
+            pass
+    faults = error.errors if isinstance(error, Problem) else ()
+    told["errors"] = [
+        {"option": _option(pointer), "pointer": pointer, "detail": detail}
+        for pointer, detail in faults
+    ]
+    key = error.idempotency_key if isinstance(error, PostroomError) else None
+    return told if key is None else {**told, "idempotency_key": key}
+
+
+def words(error: Exception) -> str:
+    """What happened, in one sentence: of a file which, and why."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or "Interrupted."
+
+
 def tell(error: PostroomError) -> None:
     """Say on stderr what happened and what to do about it."""
     if isinstance(error, Problem):
         _tell_problem(error)
         return
+    if isinstance(error, Ended):
+        warn(f"postroom: {plain_text(str(error))}")
+        if error.fix:
+            warn(f"  What to do: {error.fix}")
+        return
     warn(f"postroom: {plain(error)}")
     if isinstance(error, Unreachable):
-        warn(
-            "  Is it running? Start it with `postroom run`, or name its socket: --socket, POSTROOM_SOCKET."
-        )
+        warn(f"  {_START}")
     if error.idempotency_key:
         warn(f"  Sending it again is safe with: --key {plain(error.idempotency_key)}")
 
@@ -111,5 +166,10 @@ def _where(pointer: str) -> str:
     attachment = _ATTACHMENT.fullmatch(path)
     if attachment is not None:
         return f"attachment {int(attachment[1]) + 1}: "
-    option = _OPTIONS.get(path) or _OPTIONS.get(path.partition("/")[0])
+    option = _option(pointer)
     return f"{option}: " if option else ""
+
+
+def _option(pointer: str) -> str | None:
+    path = pointer.removeprefix("/filter").removeprefix("/")
+    return _OPTIONS.get(path) or _OPTIONS.get(path.partition("/")[0])

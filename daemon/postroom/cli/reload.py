@@ -6,11 +6,24 @@ import click
 
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.paper import Column, Json, column, data, emit, plain_text, table, talk, warn
+from postroom.cli.paper import (
+    Column,
+    Json,
+    column,
+    data,
+    emit,
+    plain,
+    plain_text,
+    table,
+    talk,
+    warn,
+)
 from postroom.client.errors import Invalid
 
 
 _WRONG: Final = "settings_wrong"
+_MAILBOX: Final = "mailbox."
+_WAITS: Final = ("pending", "retry_scheduled")
 _CHANGES: Final = (
     column("SETTING", "path"),
     column("CHANGE", "kind"),
@@ -38,11 +51,11 @@ def reload(desk: Desk, *, dry_run: bool) -> int:
     if desk.is_json:
         emit(found)
     else:
-        _tell(found, is_dry_run=dry_run)
+        _tell(desk, found, is_dry_run=dry_run)
     return Exit.OK
 
 
-def _tell(found: Json, *, is_dry_run: bool) -> None:
+def _tell(desk: Desk, found: Json, *, is_dry_run: bool) -> None:
     rows = [one | {"counts": "now"} for one in found["changed"]]
     rows += [one | {"counts": "after a restart"} for one in found["needs_restart"]]
     for warning in found["warnings"]:
@@ -50,11 +63,24 @@ def _tell(found: Json, *, is_dry_run: bool) -> None:
     if rows:
         table(rows, _CHANGES)
     if is_dry_run:
+        _tell_holds(desk, found["changed"])
         talk("Nothing was changed: this is what a reload would do.")
     elif not rows:
-        data("The settings are read again; none is another one.")
+        data("The settings are read again; all of them are as before.")
     if found["needs_restart"] and not is_dry_run:
         talk("What counts after a restart: systemctl restart postroom.")
+
+
+def _tell_holds(desk: Desk, changed: list[Json]) -> None:
+    """What would be held: all that waits in mailboxes that leave."""
+    known = {one["id"] for one in desk.client.mailboxes()["items"]}
+    gone = [one["path"].removeprefix(_MAILBOX) for one in changed if one["kind"] == "removed"]
+    for mailbox_id in [one for one in gone if one in known]:
+        lanes = desk.client.waiting(mailbox_id=mailbox_id)["items"]
+        count = sum(lane["depth"].get(state, 0) for lane in lanes for state in _WAITS)
+        if count:
+            told = f"{mailbox_id}: {count:,} of its deliveries wait and would be held until it is back."
+            data(plain(told))
 
 
 def _tell_wrong(desk: Desk, problems: list[Json]) -> int:

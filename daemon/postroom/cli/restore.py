@@ -93,5 +93,5 @@ def _tell_restored(answer: Json) -> None:
         table(answer["events"], _EVENTS)
     if answer["belongs_to_root"]:
         warn(
-            f"The files belong to root: chown -R {plain(answer['state_dir'])} for the daemon's user."
+            f"The files belong to root. For the daemon of the unit: chown -R postroom: {plain(answer['state_dir'])}"
         )

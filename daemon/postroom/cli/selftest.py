@@ -42,12 +42,17 @@ def selftest(
     On this machine alone: no network, no settings, no running daemon is touched. Exits 1 when anything was not as
     promised; what is left of that is named.
     """
-    from postroom.selftest.run import Wish, run  # noqa: PLC0415 - brings the whole daemon
+    from postroom.selftest.run import Wish, find_names, run  # noqa: PLC0415 - brings the whole daemon
 
     host = Host()
     began_s = host.monotonic_s()
     if seed is None:
         seed = int(host.mint_key()[:_CHANCE], 16)
+    names = find_names()
+    if only and not runs and not any(word in name for name in names for word in only):
+        listed = "\n  ".join(names)
+        problem = f"No row has such words in its name. There are:\n  {listed}"
+        raise click.UsageError(problem)
     wish = Wish(only=only, runs=runs, seed=seed, is_kept=is_kept)
     with signals_end_it():
         rows = run(wish, (lambda _: None) if is_json else _tell)

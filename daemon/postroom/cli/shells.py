@@ -1,7 +1,8 @@
 """The command line as a script of bash, zsh and fish.
 
 All three know where they are by the verbs typed so far: a path such as " events lease", with a space before each verb.
-What they offer there are verbs and options, or, behind an option with a value, what is known of that value.
+What they offer there are verbs and options, or, behind an option with a value, what is known of that value. Mailboxes are
+asked for of the daemon that the line itself names.
 """
 
 import shlex
@@ -13,13 +14,20 @@ from postroom.cli.wordtree import Kind, Spot, Value
 
 _BASH: Final = r"""# Completion of postroom for bash, made by `postroom completion bash`.
 _postroom() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" path="" i
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" path="" i named
+    local -a daemon=()
     COMPREPLY=()
     if [[ $cur == = ]]; then cur=""; elif [[ $prev == = ]]; then prev="${COMP_WORDS[COMP_CWORD-2]}"; fi
     for (( i = 1; i < COMP_CWORD; i++ )); do
         case "$path ${COMP_WORDS[i]}" in
             @PATHS@) path="$path ${COMP_WORDS[i]}" ;;
         esac
+        if [[ ${COMP_WORDS[i]} == --socket || ${COMP_WORDS[i]} == --config ]]; then
+            named="${COMP_WORDS[i+1]}"
+            if [[ $named == = ]]; then named="${COMP_WORDS[i+2]}"; fi
+            named="${named//[\\\"\']/}"
+            daemon=("${COMP_WORDS[i]}" "${named/#\~\//$HOME/}")
+        fi
     done
     case "$path $prev" in
 @VALUES@
@@ -32,12 +40,17 @@ complete -F _postroom postroom"""
 _ZSH: Final = r"""#compdef postroom
 # Completion of postroom for zsh, made by `postroom completion zsh`.
 _postroom() {
-    local prev="${words[CURRENT-1]}" at="" word
-    local -a offered
+    local prev="${words[CURRENT-1]}" at="" word named=""
+    local -a offered daemon
     if [[ "${words[CURRENT]}" == --*=* ]]; then prev="${words[CURRENT]%%=*}"; compset -P '*='; fi
     for word in "${(@)words[2,CURRENT-1]}"; do
         case "$at $word" in
             @PATHS@) at="$at $word" ;;
+        esac
+        if [[ -n "$named" ]]; then daemon=("$named" "${${(Q)word}/#\~\//$HOME/}"); named=""; fi
+        case "$word" in
+            --socket|--config) named="$word" ;;
+            --socket=*|--config=*) daemon=("${word%%=*}" "${${(Q)${word#*=}}/#\~\//$HOME/}") ;;
         esac
     done
     case "$at $prev" in
@@ -59,12 +72,29 @@ function __postroom_at
     end
     test "$at" = "$argv[1]"
 end
+function __postroom_mailboxes
+    set -l daemon
+    set -l named ""
+    for word in (commandline -opc)[2..-1]
+        if test -n "$named"
+            set daemon $named (string replace -r '^~/' "$HOME/" -- $word)
+            set named ""
+        end
+        switch $word
+            case --socket --config
+                set named $word
+            case '--socket=*' '--config=*'
+                set daemon (string split -m 1 = -- $word)
+        end
+    end
+    postroom $daemon completion mailboxes 2>/dev/null
+end
 complete -c postroom -f
 @SPOTS@"""
 
 Offers = Mapping[Kind, Callable[[Value], str]]
 
-_ASK: Final = "postroom completion mailboxes 2>/dev/null"
+_ASK: Final = 'postroom "${daemon[@]}" completion mailboxes 2>/dev/null'
 
 
 def bash(tree: Sequence[Spot]) -> str:
@@ -112,7 +142,7 @@ def fish(tree: Sequence[Spot]) -> str:
     offers: Offers = {
         Kind.WORDS: lambda value: f" -x -a {_fish(' '.join(value.words))}",
         Kind.FILES: lambda value: " -r -F",
-        Kind.MAILBOXES: lambda value: f" -x -a {_fish(f'({_ASK})')}",
+        Kind.MAILBOXES: lambda value: f" -x -a {_fish('(__postroom_mailboxes)')}",
         Kind.NOTHING: lambda value: " -x",
     }
     lines = []

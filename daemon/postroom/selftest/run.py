@@ -55,8 +55,7 @@ class Trial(Protocol):
 
 def run(wish: Wish, tell: Callable[[Row], None]) -> list[Row]:
     """Every row, told as it is done."""
-    there: tuple[Trial, ...] = (*ugly.TRIALS, *matrix.find_cells())
-    trials = [one for one in there if _is_wanted(one, wish.only)]
+    trials = [one for one in _find_trials() if _is_wanted(one, wish.only)]
     trials += [chaos.Chaos(f"{wish.seed}.{number}") for number in range(1, wish.runs + 1)]
     rows: list[Row] = []
     with ground_for(wish) as ground:
@@ -70,6 +69,15 @@ def run(wish: Wish, tell: Callable[[Row], None]) -> list[Row]:
         rows.append(matrix.is_full(rows))
         tell(rows[-1])
     return rows
+
+
+def find_names() -> list[str]:
+    """What all rows are called, but those of chance."""
+    return [one.name for one in _find_trials()]
+
+
+def _find_trials() -> tuple[Trial, ...]:
+    return (*ugly.TRIALS, *matrix.find_cells())
 
 
 def _is_wanted(trial: Trial, only: Sequence[str]) -> bool:

@@ -101,7 +101,8 @@ def _load(config: Path, environ: Mapping[str, str]) -> tuple[Settings | None, tu
         )
     doubts = [warn("settings", _where(one) + one.wrong, one.fix) for one in settings.warnings]
     count = len(settings.mailboxes)
-    right = fine("settings", f"{config} is right, its secrets can be read: {count} mailboxes")
+    boxes = "1 mailbox" if count == 1 else f"{count} mailboxes"
+    right = fine("settings", f"{config} is right, its secrets can be read: {boxes}")
     return settings, (right, *doubts)
 
 

@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None, *, host: Host | None = None) -> int:
     except Unfit as fault:
         return _fail(fault.code, str(fault))
     except PostroomError as fault:
-        return _fail(exit_for(fault), str(fault))
+        return _fail(exit_for(fault), str(fault).replace("/mailbox_id: ", ""))
     except BrokenPipeError:
         # whoever read our output has seen enough; nothing more may be written at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
