@@ -6,6 +6,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -14,8 +15,8 @@ import pytest
 from postroom.api.requests import JobRequest
 from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
-from postroom.cli.held import HOLDS
 from postroom.cli.meanings import GATES as WAITS
+from postroom.cli.meanings import HOLDS
 from postroom.client.fields import JobFields
 from postroom.config.effects import RULES as EFFECTS
 from postroom.core.alert import CAUSES, AlertKind, Cause
@@ -23,6 +24,7 @@ from postroom.core.alert import MEANINGS as ALERTS
 from postroom.core.alertrules import RULES
 from postroom.core.bouncereason import MEANINGS as BOUNCES
 from postroom.core.bouncereason import BounceClass
+from postroom.core.breaker import PROBING
 from postroom.core.delivery import TRANSITIONS, DeliveryState, Feedback, HoldReason
 from postroom.core.eventtypes import EventType
 from postroom.core.gates import GATES
@@ -209,10 +211,23 @@ def test_every_gate_is_in_the_manual_in_the_order_in_which_it_is_asked() -> None
     }
 
 
-def test_every_reason_to_hold_is_in_the_manual_in_the_words_of_the_command_line() -> None:
-    told = {reason: says for reason, (says,) in _table("operating.md", "hold_reason").items()}
-    assert told == HOLDS
-    assert list(told) == list(HoldReason)
+def test_all_that_holds_mail_is_in_the_manual() -> None:
+    assert {"mailbox paused", *HoldReason} == set(HOLDS)
+    assert _table("operating.md", "held by") == {
+        str(by): [one.because, one.to_do] for by, one in HOLDS.items()
+    }
+
+
+def test_every_stop_is_in_the_manual_with_its_probes() -> None:
+    assert _table("operating.md", "stopped for") == {
+        str(reason): [_span(each.first), _span(each.longest)] for reason, each in PROBING.items()
+    }
+
+
+def _span(wait: timedelta) -> str:
+    seconds = round(wait.total_seconds())
+    units = ((3600, "h"), (60, "min"), (1, "s"))
+    return next(f"{seconds // unit} {name}" for unit, name in units if seconds % unit == 0)
 
 
 def test_every_verb_is_in_the_manual_in_the_words_of_its_help() -> None:

@@ -191,6 +191,23 @@ async def test_mailboxes_are_told_with_their_pause_and_breakers(api: Api) -> Non
     }
 
 
+async def test_a_mailbox_whose_relay_proves_itself_is_not_blocked_and_has_no_probe_to_wait_for(
+    api: Api,
+) -> None:
+    api.loop.breakers = (
+        BreakerView("closed", None, NOW),
+        BreakerView("half_open", "relay.unreachable", NOW),
+    )
+    (support,) = (await api.get("/mailboxes")).json["items"]
+    assert support["state"] == "active"
+    assert support["breaker"] == {"state": "closed", "reason": None, "probe_at": None}
+    assert support["relay_breaker"] == {
+        "state": "half_open",
+        "reason": "relay.unreachable",
+        "probe_at": None,
+    }
+
+
 async def test_mailboxes_say_what_is_slowed_down_and_how_fast_it_was(api: Api) -> None:
     relay = SlowedView(None, "rate.limited", 30.0, 2, 60, 4, NOW)
     api.loop.slowed = (relay, replace(relay, domain="example.com", per_minute=1.25))

@@ -61,11 +61,14 @@ async def test_it_says_what_is_held_and_what_is_tried_again_and_why(api: Api) ->
     assert said["retries"] == [
         {
             "mailbox_id": "support",
+            "priority": "standard",
             "reason_code": "recipient.deferred",
             "deliveries": 1,
             "next_at": AT,
         }
     ]
+    assert (await api.get("/waiting?priority=standard")).json["retries"] == said["retries"]
+    assert (await api.get("/waiting?priority=bulk")).json["retries"] == []
 
 
 @pytest.mark.parametrize(

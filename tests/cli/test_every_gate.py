@@ -35,7 +35,12 @@ def waiting(name: str, value: str) -> dict[str, Any]:
     lane = WAITING["items"][0]
     stop = {"blocked_by": name, "value": value, "threshold": "T", "until_at": AT}
     queue = {**lane["queues"][0], **stop}
-    return {**WAITING, "items": [{**lane, "queues": [queue]}], "holds": [], "retries": []}
+    return {
+        **WAITING,
+        "items": [{**lane, "depth": {"pending": 1}, "queues": [queue]}],
+        "holds": [],
+        "retries": [],
+    }
 
 
 def test_every_gate_has_its_words() -> None:
@@ -52,7 +57,7 @@ def test_a_gate_is_told_with_its_figures_and_what_to_do(
     daemon.on("GET /v1/waiting", waiting(name, "V9"))
     assert main(argv) == 0
     said = capsys.readouterr()
-    words = waiting_at(name)
+    words = waiting_at(name, "V9")
     assert words is not None
     assert f"{words.because}.\n" in said.out + said.err
     assert f"What to do: {words.to_do}\n" in said.out + said.err

@@ -106,7 +106,7 @@ def test_explain_says_that_a_loop_holds_and_what_frees_it(
     printed = capsys.readouterr()
     assert "held: loop in thr_1" in printed.out
     assert "postroom thread ID --resume" in printed.out
-    assert "Machines answer each other there" in printed.err
+    assert "machines answer each other in its thread" in printed.out
 
 
 def test_a_job_shows_what_was_heard_of_its_deliveries(

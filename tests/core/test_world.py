@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from postroom.core.breaker import CLOSED, Breaker, BreakerState
 from postroom.core.instant import MINUTE, Moment
 from postroom.core.mailbox import Lane, LaneShares, Pace
@@ -84,8 +86,30 @@ def test_a_person_who_resumes_a_mailbox_ends_its_pause_and_its_breaker() -> None
     world = a_world()
     state = world.mailbox
     state.paused_by, state.breaker, state.avoid = "uid:0", replace(OPEN), "example.com"
-    world.resume()
+    world.resume(at())
     assert (state.paused_by, state.breaker, state.avoid) == (None, CLOSED, None)
+
+
+LATE = replace(OPEN, probe_at=at(900), probe_s=900.0, good_in_row=0)
+HALF = replace(LATE, state=BreakerState.HALF_OPEN, probe_at=at(3), good_in_row=2)
+RESUMED = {
+    "open: probed at once, and anew": (LATE, replace(LATE, probe_at=at(7), probe_s=30.0)),
+    "half open: what went through stays counted": (HALF, HALF),
+    "closed: its latest faults stay counted": (
+        Breaker(faults_in_row=2, last20=3, seen=2),
+        Breaker(faults_in_row=2, last20=3, seen=2),
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), RESUMED.values(), ids=RESUMED)
+def test_a_person_who_resumes_a_mailbox_has_its_relay_tried(
+    before: Breaker, after: Breaker
+) -> None:
+    world = a_world()
+    world.relay.breaker = before
+    world.resume(at(7))
+    assert world.relay.breaker == after
 
 
 def test_a_start_belongs_to_the_minute_of_the_wall_clock() -> None:

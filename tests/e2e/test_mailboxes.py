@@ -1,10 +1,12 @@
-"""Mailboxes that come and go, and mailboxes that divert: what becomes of their mail."""
+"""Mailboxes that come and go, are resumed, or divert: what becomes of their mail."""
 
 from pathlib import Path
 
+from postroom.api.mailboxes import find_mailbox
+from postroom.ports.desk import Actor
 from postroom.ports.submitting import Merged, Repeated
 from support.post import Post, open_post, settings
-from support.relay import ScriptedRelay
+from support.relay import Reply, ScriptedRelay
 
 
 OTHER = '[[mailbox]]\nid = "other"\naddress = "other@example.com"\nrelay = "main"\n'
@@ -54,3 +56,24 @@ async def test_a_rerun_in_a_mailbox_that_diverts_is_known_by_whom_the_job_names(
             )
             await post.quiet()
             assert relay.copies("all@dev.example") == 2
+
+
+async def test_a_relay_that_is_mended_is_tried_at_once_when_a_mailbox_of_it_is_resumed(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedRelay() as relay:
+        said = settings(tmp_path, relay.port, more=OTHER)
+        async with open_post(said) as post:
+            relay.on("mail", Reply("535 5.7.8 no"))
+            await post.submit(mailbox_id="other", to=["a@example.com"])
+            await post.run(2 * 3600)
+            box = await find_mailbox(post.joined.api, "support")
+            assert (box.state, box.relay_breaker and box.relay_breaker.state) == ("blocked", "open")
+            relay.clear()
+            await post.quiet()
+            assert relay.copies("a@example.com") == 0, "the next probe is far away"
+            await post.outbox.admin.resume("support", Actor(0), post.clock.now())
+            await post.quiet()
+            assert relay.copies("a@example.com") == 1
+            box = await find_mailbox(post.joined.api, "support")
+            assert (box.state, box.relay_breaker and box.relay_breaker.probe_at) == ("active", None)

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from postroom.core.mailbox import Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
 from postroom.core.world import Host, RelayState, World, mailbox_state, relay_state
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.depth import Depth
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
@@ -66,7 +68,7 @@ class Office:
         }
         self.posted = Posted(refuses)
         chronicle = Chronicle(book, Throttle(self.clock))
-        mail = OwnerMail(self.posted, self.posted, self.worlds, chronicle)
+        mail = OwnerMail(self.posted, self.posted, self.worlds, Depth({}), chronicle)
         self.teller = AlertTeller(mail, self.clock, lambda: "host.example")
 
     async def tell(
@@ -268,6 +270,7 @@ async def test_a_relay_that_is_down_is_told_through_the_second_mailbox(tmp_path:
             (mail,) = relay.transactions
             assert b"Alert: relay down: relay main" in mail.content
             assert b"Auto-Submitted: auto-generated" in mail.content
+            assert f"Postroom on {gethostname()}. ".encode() in mail.content
             assert mail.sender == "second@example.com"
             stats = await post.joined.api.signals.stats()
             assert [one.alert.key.kind for one in stats.alerts] == [K.RELAY_DOWN]

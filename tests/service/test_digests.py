@@ -13,6 +13,7 @@ from postroom.core.breaker import CLOSED, trip
 from postroom.core.instant import SECOND
 from postroom.core.reason import ReasonCode
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.depth import Depth
 from postroom.ops.logbook import Logbook
 from postroom.ops.logwords import LogFormat, LogLevel
 from postroom.ops.throttle import Throttle
@@ -45,7 +46,8 @@ class Run:
         self.post, self.posted = post, posted or Posted()
         book = Logbook(StringIO(), post.clock, LogLevel.INFO, LogFormat.JSON, {})
         chronicle = Chronicle(book, Throttle(post.clock))
-        mail = OwnerMail(self.posted, self.posted, post.joined.way.worlds, chronicle)
+        worlds, depth = post.joined.way.worlds, Depth({})
+        mail = OwnerMail(self.posted, self.posted, worlds, depth, chronicle)
         self.keeper = DigestKeeper(
             post.outbox.digests,
             Letters(mail, lambda: "host.example"),

@@ -120,3 +120,8 @@ async def test_a_breaker_that_is_open_is_told_with_its_reason_and_its_next_probe
         (found,) = (await stats(post)).breakers
         assert found.reason is not None
         assert (found.state, found.probe_at is not None) == ("open", True)
+        relay.clear()
+        await post.outbox.admin.resume("support", Actor(1000), post.clock.now())
+        await post.quiet()
+        (found,) = (await stats(post)).breakers
+        assert (found.state, found.probe_at) == ("half_open", None)

@@ -152,10 +152,18 @@ async def test_what_is_tried_again_says_why_and_when_first(tmp_path: Path) -> No
         relay.on("rcpt", Reply("452 4.2.2 mailbox full"), recipient=ALICE)
         await post.submit(to=[ALICE])
         await post.submit(to=[ALICE])
+        await post.submit(to=[ALICE], priority="bulk")
         await post.quiet()
-        (found,) = (await told(post, tmp_path))["retries"]
+        said = (await told(post, tmp_path))["retries"]
+        assert [(one["priority"], one["deliveries"]) for one in said] == [
+            ("standard", 2),
+            ("bulk", 1),
+        ]
+        assert (await told(post, tmp_path, priority="bulk"))["retries"] == said[1:]
+        found = said[0]
         assert found == {
             "mailbox_id": "support",
+            "priority": "standard",
             "reason_code": "recipient.mailbox_full",
             "deliveries": 2,
             "next_at": format_instant(_in(post, 300)),

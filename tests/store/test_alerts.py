@@ -50,6 +50,7 @@ async def test_what_is_raised_is_an_event_and_stands_until_it_is_cleared(tmp_pat
     assert last == first | {
         "raised_at": "2026-11-30T12:05:00.000000Z",
         "raised_by": last["raised_by"],
+        "to_do": "Nothing: it is over.",
     }
 
 

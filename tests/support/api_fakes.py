@@ -123,8 +123,9 @@ class FakeOutbox:
 
     async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
         again = [one for one in self.deliveries() if one.state is S.RETRY_SCHEDULED]
-        why = Counter(one.reason_code for one in again if one.mailbox_id == mailbox_id)
-        return tuple(Retries(mailbox_id, *found, NOW) for found in why.items())
+        ours = [one for one in again if one.mailbox_id == mailbox_id]
+        why = Counter((one.lane, one.reason_code) for one in ours)
+        return tuple(Retries(mailbox_id, *key, count, NOW) for key, count in why.items())
 
     async def find_dead(
         self, since: Instant | None, cursor: int | None, limit: int

@@ -169,9 +169,10 @@ WAITING = {
     "retries": [
         {
             "mailbox_id": "support",
+            "priority": "standard",
             "reason_code": "recipient.mailbox_full",
             "deliveries": 3,
-            "next_at": AT,
+            "next_at": "2026-11-30T07:05:00Z",
         }
     ],
 }
@@ -523,6 +524,7 @@ def _teach_the_way_out(daemon: FakeDaemon) -> None:
     daemon.on("POST /v1/deliveries/dlv_3/resolve", {**DELIVERY, "state": "sent"})
     daemon.on("POST /v1/deliveries/dlv_3/release", {**DELIVERY, "state": "pending"})
     daemon.on("GET /v1/deliveries", page(HELD))
+    daemon.on("GET /v1/deliveries?state=uncertain", page(DOUBTED))
     daemon.on("GET /v1/holds", HOLDS)
     for act in ("release", "retry", "cancel", "resolve"):
         daemon.on(f"POST /v1/deliveries/{act}", {"matched": 4, "done": 4})

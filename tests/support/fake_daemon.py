@@ -52,7 +52,7 @@ def problem(status: int, code: str, detail: str, **more: Any) -> Say:
 
 
 class FakeDaemon:
-    """`answers` maps "METHOD /path" to a line, or to several that are said in turn; the last one stays."""
+    """`answers` maps "METHOD /path", or that with "?state=word", to a line, or to several that are said in turn; the last one stays."""
 
     def __init__(self, socket: Path) -> None:
         self.socket = socket
@@ -78,7 +78,9 @@ class FakeDaemon:
 
     def line_for(self, asked: Asked) -> Line:
         self.asked.append(asked)
-        lines = self.answers.get(f"{asked.method} {asked.path}")
+        call = f"{asked.method} {asked.path}"
+        of_state = self.answers.get(f"{call}?state={asked.query.get('state')}")
+        lines = of_state or self.answers.get(call)
         if not lines:
             return problem(404, "not_found", f"there is no {asked.path}")
         return lines.pop(0) if len(lines) > 1 else lines[0]

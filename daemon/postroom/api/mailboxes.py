@@ -42,13 +42,14 @@ def render_mailbox(parts: Parts, mailbox_id: str, stored: MailboxRecord | None) 
 
 
 def _is_open(view: BreakerView | None) -> bool:
-    return view is not None and view.state != "closed"
+    return view is not None and view.state == "open"
 
 
 def _breaker(view: BreakerView | None) -> Breaker | None:
     if view is None:
         return None
-    return Breaker(state=view.state, reason=view.reason, probe_at=render_instant(view.probe_at))
+    probe_at = view.probe_at if _is_open(view) else None
+    return Breaker(state=view.state, reason=view.reason, probe_at=render_instant(probe_at))
 
 
 def _slowed(view: SlowedView) -> Slowed:

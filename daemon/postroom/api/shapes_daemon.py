@@ -12,7 +12,7 @@ from postroom.ports.reloading import ChangeKind
 
 
 class Breaker(Answered, frozen=True):
-    """A breaker as it stands: closed is well; `probe_at` is when it next tries."""
+    """A breaker as it stands: closed is well, half_open lets one through at a time, open none before `probe_at`."""
 
     state: str
     reason: str | None
@@ -35,7 +35,7 @@ class Slowed(Answered, frozen=True):
 
 
 class MailboxState(StrEnum):
-    """How a mailbox is: blocked = by a breaker, paused = by a person, removed = not in the settings any more."""
+    """How a mailbox is: blocked = by a breaker that is open, paused = by a person, removed = not in the settings any more."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -86,7 +86,7 @@ class MailboxStats(Answered, frozen=True):
 
 
 class OpenBreaker(Answered, frozen=True):
-    """A breaker that is not closed, of a `mailbox` or a `relay`; `probe_at` is when it next tries."""
+    """A breaker that is not closed, of a `mailbox` or a `relay`; `probe_at`, while it is open, is when it next tries."""
 
     scope: str
     id: str

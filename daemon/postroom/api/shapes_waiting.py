@@ -26,9 +26,10 @@ class Queue(Answered, frozen=True):
 
 
 class Retries(Answered, frozen=True):
-    """So many of a mailbox's oldest 1,000 that are tried again are so for this reason; the first is due at `next_at`."""
+    """So many in a lane, of a mailbox's oldest 1,000 that are tried again, are so for this reason; the first is due at `next_at`."""
 
     mailbox_id: str
+    priority: str
     reason_code: ReasonCode | None
     deliveries: int
     next_at: Moment

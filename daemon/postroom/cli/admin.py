@@ -24,7 +24,7 @@ def mailboxes_table(rows: list[Json]) -> None:
 def _breaker(row: Json, name: str) -> object:
     """What this mailbox's own breaker says, or that of its relay, while it is not closed."""
     both = ("breaker", "relay_breaker")
-    found = (dig(row, one, name) for one in both if dig(row, one, "state") != "closed")
+    found = (dig(row, one, name) for one in both if dig(row, one, "state") == "open")
     return next((one for one in found if one), None)
 
 
@@ -97,6 +97,8 @@ def check(desk: Desk, mailbox_id: str) -> int:
         emit(found)
     else:
         table(found["checks"], _CHECKS, is_whole=True)
+        if found["ok"]:
+            _tell_blocked(desk, mailbox_id)
     return Exit.OK if found["ok"] else Exit.REFUSED
 
 
@@ -118,10 +120,28 @@ def pause(desk: Desk, mailbox_id: str, reason: str | None) -> int:
 @click.argument("mailbox_id", metavar="MAILBOX")
 @at_desk()
 def resume(desk: Desk, mailbox_id: str) -> int:
-    """Let a mailbox go on."""
+    """Let a mailbox go on; where its relay is stopped, try that at once."""
     with _known(mailbox_id):
         answer = desk.client.resume(mailbox_id)
-    return _done(desk, answer, f"{mailbox_id} goes on.")
+    return _done(desk, answer, f"{mailbox_id} goes on.{_relay_tried(answer)}")
+
+
+def _relay_tried(box: Json) -> str:
+    if dig(box, "relay_breaker", "state") != "open":
+        return ""
+    why = plain(dig(box, "relay_breaker", "reason"))
+    return (
+        f" Its relay {plain(box.get('relay'))} is stopped ({why}) and is tried at once, with one"
+        " mail; three that go through let all others go."
+    )
+
+
+def _tell_blocked(desk: Desk, mailbox_id: str) -> None:
+    """A check sends nothing, so it ends no stop."""
+    boxes = [one for one in desk.client.mailboxes()["items"] if one["id"] == mailbox_id]
+    if any(one["state"] == "blocked" for one in boxes):
+        talk(f"{mailbox_id} is stopped until its next probe all the same.")
+        talk(f"  What to do: `postroom mailboxes resume {mailbox_id}` tries at once.")
 
 
 @click.command("list")

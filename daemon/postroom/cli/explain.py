@@ -5,6 +5,7 @@ from typing import Final
 import click
 
 from postroom.cli.desk import Desk, at_desk
+from postroom.cli.doubts import doubt_outlook
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import deliveries_table, history_table
 from postroom.cli.kinds import refuse_other
@@ -78,7 +79,7 @@ def _explain(desk: Desk, name: str) -> int:
 def _summary(explanation: Json, blocked: str) -> str:
     state = plain(explanation.get("state"))
     if state == "uncertain":
-        why = _outlook(explanation)
+        why = doubt_outlook(explanation)
     elif blocked:
         earliest = plain(short(dig(explanation, "earliest_at")))
         why = f"waits for {blocked}" + (f"; not before {earliest}" if earliest else "")
@@ -91,27 +92,21 @@ def _summary(explanation: Json, blocked: str) -> str:
     return f"{plain(explanation.get('delivery_id'))}  {paint(state)}: {why}"
 
 
-def _outlook(explanation: Json) -> str:
-    """What its mailbox does about doubt, and when."""
-    gate: Json = next(iter(explanation.get("gates", [])), {})
-    at = plain(short(gate.get("until_at")))
-    return f"on_uncertain is {plain(gate.get('threshold'))}" + (f", at {at}" if at else "")
-
-
 def _tell_gates(desk: Desk, explanation: Json, blocked: str) -> None:
     gates = explanation.get("gates", [])
     if not gates and explanation.get("state") not in UNSETTLED:
         deliveries_table([desk.client.delivery(str(explanation.get("delivery_id")))])
         return
-    waiting = waiting_at(blocked)
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    values = [plain(one.get("value")) for one in gates if one.get("name") == blocked]
+    waiting = waiting_at(blocked, next(iter(values), ""))
     if waiting is not None:
         data(f"  Because {waiting.because}.")
         data(f"  What to do: {waiting.to_do}")
     if gates:
         table(gates, _GATES)
-    # a breaker's value is its state and its reason: "open: relay.unreachable"
-    values = [plain(one.get("value")) for one in gates if one.get("name") == blocked]
-    tell_reasons({"reason_code": value.partition(": ")[2]} for value in values)
+    if blocked != "hold":  # whose advice stands above
+        tell_reasons({"reason_code": value.partition(": ")[2]} for value in values)
 
 
 def _tell_history(desk: Desk, delivery_id: str) -> None:

@@ -9,18 +9,10 @@ from postroom.cli.act import HOLD_REASON
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.jobs import LIMIT, listing
+from postroom.cli.meanings import HOLDS
 from postroom.cli.paper import Column, Json, column, data, emit, plain, table, talk
-from postroom.core.delivery import HoldReason
 
 
-# What holds mail, and what can be done about it. docs/operating.md is held against it by a test.
-HOLDS: Final = {
-    HoldReason.RESTORED: "may have gone before the restore: `postroom release`, or `postroom cancel`",
-    HoldReason.MAILBOX_REMOVED: "its mailbox is not in the settings: bring it back, or `postroom cancel`",
-    HoldReason.UNREADABLE: "its row can not be read: `postroom release` tries again, or `postroom cancel`",
-    HoldReason.LOOP: "machines answer each other in its thread: `postroom thread ID --resume`",
-    HoldReason.OPERATOR: "a person holds it: `postroom release`, or `postroom cancel`",
-}
 _HELD: Final = (
     column("DELIVERY", "id"),
     column("MAILBOX", "mailbox_id"),
@@ -61,6 +53,6 @@ def tell_holds(holds: list[Json]) -> None:
     """Say how much is held for what, and what can be done about it."""
     for one in holds:
         reason = plain(one["hold_reason"])
-        known = {str(each): says for each, says in HOLDS.items()}
+        known = HOLDS.get(reason)
         told = f"{one['mailbox_id']}: {one['deliveries']} held ({reason})"
-        data(plain(f"{told}: {known[reason]}" if reason in known else told))
+        data(plain(f"{told}: {known.because}. {known.to_do}" if known is not None else told))

@@ -276,7 +276,7 @@ def _outlook(desk: Desk, delivery: Json) -> Json:
     gate: Json = next((one for one in found["gates"] if one["name"] == found["blocked_by"]), {})
     if delivery.get("state") == "uncertain":
         return {"on_uncertain": gate.get("threshold"), "that is at": gate.get("until_at")}
-    waiting = waiting_at(plain(found["blocked_by"]))
+    waiting = waiting_at(plain(found["blocked_by"]), gate.get("value"))
     because = "" if waiting is None else f": {waiting.because}"
     waits_for = f"{plain(found['blocked_by'])}{because}" if gate else None
     return {"waits for": waits_for, "not before": short(found["earliest_at"])}

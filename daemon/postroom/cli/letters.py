@@ -10,10 +10,8 @@ from postroom.cli.wording import said, short
 
 _REPLY: Final = ("code", "enhanced_status", "text")
 _REPORT: Final = "delivery_report"
-_ALERT: Final = (
-    *("kind", "scope", "name", "figure", "threshold", "cause"),
-    *("means", "likely", "to_do", "raised_by"),
-)
+_WHAT: Final = ("kind", "scope", "name", "raised_by")
+_WHY: Final = ("figure", "threshold", "cause", "means", "likely", "to_do")
 
 
 def who(event: Json) -> object:
@@ -33,7 +31,8 @@ def what(event: Json) -> str:
     marks += ["[held: loop]"] if held else []
     alert = event.get("alert")
     if isinstance(alert, dict):
-        return f"{plain(alert.get('kind'))}: {plain(alert.get('likely'))}"
+        kind = plain(alert.get("kind"))
+        return f"{kind}: it is over" if _is_over(event) else f"{kind}: {plain(alert.get('likely'))}"
     reply = said(*(dig(event, "delivery", "reply", name) for name in _REPLY))
     words = reply or plain(dig(event, _REPORT, "diagnostic") or dig(event, "message", "subject"))
     return " ".join(filter(None, (*marks, words)))
@@ -47,7 +46,7 @@ def delivery(event: Json) -> object:
 def reason(event: Json) -> object:
     """Why a delivery ended, or came back; what an alert likely comes from."""
     of_mail = dig(event, "delivery", "reason_code") or dig(event, _REPORT, "reason")
-    return of_mail or dig(event, "alert", "cause")
+    return of_mail or (None if _is_over(event) else dig(event, "alert", "cause"))
 
 
 def verdict(event: Json) -> object:
@@ -97,8 +96,13 @@ def _alert(event: Json) -> Json:
     found = event.get("alert")
     if not isinstance(found, dict):
         return {}
-    told = {name: found.get(name) for name in _ALERT}
+    told = {name: found.get(name) for name in (_WHAT if _is_over(event) else (*_WHAT, *_WHY))}
+    told |= {"means": "It is over."} if _is_over(event) else {}
     return told | {name: short(found.get(name)) for name in ("since_at", "raised_at")}
+
+
+def _is_over(event: Json) -> bool:
+    return event.get("type") == "alert.cleared"
 
 
 def _named(event: Json) -> object:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.cli.paper import Json, talk
+from postroom.core.delivery import HoldReason
 from postroom.core.reason import EXPLANATIONS, Explanation
 
 
@@ -21,11 +22,12 @@ _ROOM: Final = "Nothing, or raise it."
 # docs/operating.md is held against it by a test.
 GATES: Final[Mapping[str, Waiting]] = {
     "send_time": Waiting(
-        "its `send_at` is not there yet", "Nothing, or `POST /v1/jobs/{id}/reschedule`."
+        "its `send_at` is not there yet",
+        "Nothing; a program can move it (`POST /v1/jobs/{id}/reschedule`).",
     ),
     "hold": Waiting(
         "it is held, or a person paused its mailbox",
-        "`postroom mailboxes resume`, bring the mailbox back, or `postroom release`; of a loop a person's mail frees it, or `postroom thread ID --resume`.",
+        "Its value says what holds it: see the table below.",
     ),
     "mailbox_pace": Waiting(
         "the mailbox has used up its `per_second` or `per_minute`, or the part of it that is not for high",
@@ -57,14 +59,15 @@ GATES: Final[Mapping[str, Waiting]] = {
     ),
     "mailbox_breaker": Waiting(
         "the relay refuses this mailbox (sender, quota, a storm of refusals or doubts)",
-        "See its reason; `postroom mailboxes` names it.",
+        "Do what its reason says; `postroom mailboxes` names it.",
     ),
     "relay_breaker": Waiting(
-        "the relay can not be reached, or refuses us", "See its reason; `postroom mailboxes check`."
+        "the relay can not be reached, or refuses us",
+        "Do what its reason says; `postroom mailboxes` names it.",
     ),
     "backoff": Waiting(
         "the last try failed for the moment",
-        "Nothing, or `POST /v1/jobs/{id}/reschedule`.",
+        "Nothing; a program can move it (`POST /v1/jobs/{id}/reschedule`).",
     ),
     "lane_share": Waiting("bulk has used up `lanes.bulk_per_second`", "Nothing."),
     "mailbox_bulk_share": Waiting(
@@ -99,10 +102,36 @@ GATES: Final[Mapping[str, Waiting]] = {
     "precondition": Waiting("its `not_after` is over", "Nothing."),
 }
 
+_PAUSED: Final = "mailbox paused"
+# By the first words of the gate's value; docs/operating.md is held against it, too.
+HOLDS: Final[Mapping[str, Waiting]] = {
+    _PAUSED: Waiting(
+        "a person paused its mailbox", "`postroom mailboxes resume ID` when all is well."
+    ),
+    HoldReason.OPERATOR: Waiting(
+        "a person holds it", "`postroom release ID`, or `postroom cancel JOB`."
+    ),
+    HoldReason.MAILBOX_REMOVED: Waiting(
+        "its mailbox is not in the settings",
+        "Bring the mailbox back into the settings, or `postroom cancel JOB`; it can not be released before.",
+    ),
+    HoldReason.RESTORED: Waiting(
+        "it may have gone before the restore",
+        "`postroom release ID` where it had not, else `postroom cancel JOB`.",
+    ),
+    HoldReason.UNREADABLE: Waiting(
+        "its row can not be read", "`postroom release ID` tries again, or `postroom cancel JOB`."
+    ),
+    HoldReason.LOOP: Waiting(
+        "machines answer each other in its thread",
+        "`postroom thread ID --resume`, or wait for a person's mail there.",
+    ),
+}
+
 # Not a gate of the loop: what is in doubt waits for no turn.
 _DOUBT: Final = Waiting(
     "the relay may have it, and nobody knows",
-    "Nothing where OPENS says when its mailbox's `on_uncertain` settles it; else `postroom resolve`.",
+    "Nothing where OPENS says when its mailbox's `on_uncertain` settles it; else `postroom resolve ID --as sent`, or `--as resend`.",
 )
 
 _MEANINGS: Final[Mapping[str, Explanation]] = {
@@ -110,9 +139,21 @@ _MEANINGS: Final[Mapping[str, Explanation]] = {
 }
 
 
-def waiting_at(gate: str) -> Waiting | None:
-    """What it means to wait at this gate; None for one of a newer daemon."""
-    return _DOUBT if gate == "doubt" else GATES.get(gate)
+def waiting_at(gate: str, value: object) -> Waiting | None:
+    """What it means to wait at this gate, which measured this; None for one of a newer daemon."""
+    if gate == "doubt":
+        return _DOUBT
+    held = _hold_of(str(value)) if gate == "hold" else None
+    return held or GATES.get(gate)
+
+
+def _hold_of(value: str) -> Waiting | None:
+    """`mailbox paused by uid:0`, `mailbox removed`, `held: loop in thr_1`."""
+    if value.startswith(_PAUSED):
+        return HOLDS[_PAUSED]
+    if value == "mailbox removed":
+        return HOLDS[HoldReason.MAILBOX_REMOVED]
+    return HOLDS.get(value.removeprefix("held: ").partition(" ")[0])
 
 
 def meaning_of(reason_code: object) -> Explanation | None:

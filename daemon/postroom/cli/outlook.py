@@ -6,6 +6,7 @@ from typing import Final
 
 from postroom.cli.admin import mailboxes_table
 from postroom.cli.desk import Desk
+from postroom.cli.doubts import tell_doubts
 from postroom.cli.held import tell_holds
 from postroom.cli.known import no_mailbox
 from postroom.cli.meanings import tell_reasons, waiting_at
@@ -49,9 +50,10 @@ _QUEUES: Final = (
 )
 _RETRIES: Final = (
     column("MAILBOX", "mailbox_id"),
+    column("LANE", "priority"),
     column("TRIED AGAIN", "deliveries"),
     column("REASON", "reason_code"),
-    Column("FIRST TRY", lambda row: short(row.get("next_at"))),
+    Column("NEXT TRY", lambda row: short(row["next_at"]) if row["is_later"] else "due"),
 )
 
 
@@ -79,14 +81,18 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
         data("")
         table(queues, _QUEUES)
         _tell_gates(queues)
-    # a breaker's value is its state and its reason: "open: relay.unreachable"
-    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
+    tell_doubts(desk, lanes)
     if found["holds"]:
         data("")
         tell_holds(found["holds"])
     if found["retries"]:
         data("")
-        table(found["retries"], _RETRIES)
+        table(
+            [{**one, "is_later": one["next_at"] > found["at"]} for one in found["retries"]],
+            _RETRIES,
+        )
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
     tell_reasons([*stopped, *found["retries"]])
 
 
@@ -106,8 +112,12 @@ def _is_meant(box: Json, asked: Mapping[str, str | None], boxes: set[str | None]
 
 def _tell_gates(queues: list[Json]) -> None:
     """What each gate in the table means, once."""
-    for gate in dict.fromkeys(plain(row.get("blocked_by")) for row in queues):
-        waiting = waiting_at(gate)
+    found = {
+        (gate, waiting_at(gate, row.get("value"))): None
+        for row in queues
+        for gate in [plain(row.get("blocked_by"))]
+    }
+    for gate, waiting in found:
         if waiting is not None:
             talk(f"{gate}: {waiting.because}.")
             talk(f"{' ' * len(gate)}  What to do: {waiting.to_do}")

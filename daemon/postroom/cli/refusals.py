@@ -63,7 +63,7 @@ _FIXES: Final[Mapping[str, str]] = {
     "invalid_job": "",
     "invalid_request": "",
     "not_found": "Check the id: `postroom jobs` and `postroom events` list what is kept.",
-    "wrong_state": "See how it stands: `postroom show ID`; dead events are in `postroom dead-letters`.",
+    "wrong_state": "See how it stands: `postroom show ID`; why it waits: `postroom explain ID`.",
     "log_reset": "Start again with --after 0.",
     "log_trimmed": "Start again with --after 0: it begins with the oldest event there is.",
     "unknown_mailbox": "`postroom mailboxes` lists them.",

@@ -205,7 +205,7 @@ class Client(Conversing, Running):
         return self._post(f"/v1/mailboxes/{part(mailbox_id)}/pause", body)
 
     def resume(self, mailbox_id: str) -> Json:
-        """Let a mailbox go on."""
+        """Let a mailbox go on; where its relay is stopped, it is tried at once."""
         return self._post(f"/v1/mailboxes/{part(mailbox_id)}/resume")
 
     def check(self, mailbox_id: str) -> Json:

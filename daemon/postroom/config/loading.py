@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from postroom.config.doubts import find_relay_doubts
 from postroom.config.listener import (
     find_postmaster,
     find_unheard,
@@ -132,6 +133,7 @@ class _Senders:
                 table.wrong("", "is there twice.", "Rename or remove one of the two.")
             self._names.add(name)
             self.relays[name] = read_relay(name, table, self.find_secret)
+            self.warnings += find_relay_doubts(table, self.relays[name])
 
     def add_mailboxes(self, file: Table) -> None:
         """Those in `[[mailbox]]`, with the relays written inside them."""

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.config.listener import find_long_template, read_template
+from postroom.config.doubts import find_mailbox_doubts
+from postroom.config.listener import read_template
 from postroom.config.relay import (
     CONNECTIONS,
     COUNT,
@@ -17,7 +18,7 @@ from postroom.config.relay import (
 )
 from postroom.config.table import Span, Table, listed
 from postroom.core.address import read_address, read_named_address
-from postroom.core.addresslist import may_write_to, read_entry
+from postroom.core.addresslist import read_entry
 from postroom.core.job import Address
 from postroom.core.mailbox import (
     AutoSubmitted,
@@ -95,37 +96,7 @@ def read_mailbox(
         owner=_read_bare(table, "owner"),
     )
     table.close()
-    return ReadMailbox(mailbox, private, _find_doubts(table, mailbox))
-
-
-def _find_doubts(table: Table, mailbox: Mailbox) -> tuple[SettingProblem, ...]:
-    found = (
-        find_long_template(table, "reply_address", mailbox.reply_address),
-        find_long_template(table, "return_path", mailbox.return_path),
-        _find_reports_elsewhere(table, mailbox),
-        _find_owner_out_of_reach(table, mailbox),
-    )
-    return tuple(doubt for doubt in found if doubt is not None)
-
-
-def _find_reports_elsewhere(table: Table, mailbox: Mailbox) -> SettingProblem | None:
-    """A warning where reports of success are asked for and go to whoever reads the mailbox's own address."""
-    if not mailbox.wants_success or mailbox.return_path is not None:
-        return None
-    wrong = "asks for reports that go to the mailbox's own address, for there is no return_path."
-    fix = "Set return_path, or see that mail to the address comes to [listener]."
-    return SettingProblem(str(table.file), f"{table.key}.success_reports", wrong, fix)
-
-
-def _find_owner_out_of_reach(table: Table, mailbox: Mailbox) -> SettingProblem | None:
-    """A warning where the mailbox itself may not write to its owner."""
-    owner = read_address(mailbox.owner) if mailbox.owner else None
-    allow, deny = mailbox.recipients_allow, mailbox.recipients_deny
-    if not isinstance(owner, Address) or may_write_to(owner, allow=allow, deny=deny):
-        return None
-    wrong = "is an address that the mailbox may not write to: alerts go through another mailbox, if one may."
-    fix = "Add it to recipients_allow, or take it out of recipients_deny."
-    return SettingProblem(str(table.file), f"{table.key}.owner", wrong, fix)
+    return ReadMailbox(mailbox, private, find_mailbox_doubts(table, mailbox, private))
 
 
 def _read_id(table: Table) -> str:

@@ -121,13 +121,13 @@ MEANINGS: Final[dict[AlertKind, Meaning]] = {
         (_S.MAILBOX,),
         "More tries of the mailbox ended with a retry than with a mail sent, for half an hour.",
         "retries in half an hour",
-        "Read the replies: `postroom jobs --mailbox ID`, then `postroom show`; the cause says where to look first.",
+        "Read the replies: `postroom jobs --mailbox ID`, then `postroom show ID`; the cause says where to look first.",
     ),
     _K.FAILURES_CLUSTERING: Meaning(
         (_S.MAILBOX, _S.DOMAIN, _S.WORKFLOW),
         "Many deliveries of one mailbox, of one recipient domain or of one workflow (`trace_id`) failed within the hour.",
         "failures in an hour",
-        "`postroom dead-letters` lists them with their reasons; mend the cause, then `postroom retry`.",
+        "`postroom dead-letters` lists them with their reasons; mend the cause, then `postroom retry ID`.",
     ),
     _K.STARTS_DRIFTING: Meaning(
         (_S.PRIORITY,),
@@ -139,7 +139,7 @@ MEANINGS: Final[dict[AlertKind, Meaning]] = {
         (_S.PRIORITY,),
         "Mail of this priority takes three times as long from its first try to its end as it did in the day before.",
         "seconds that half of it takes to its end",
-        "Read the replies that it gets: `postroom jobs --status in_progress`, then `postroom show`.",
+        "Read the replies that it gets: `postroom jobs --status in_progress`, then `postroom show ID`.",
     ),
     _K.ATTEMPTS_DRIFTING: Meaning(
         (_S.MAILBOX,),
@@ -157,7 +157,7 @@ MEANINGS: Final[dict[AlertKind, Meaning]] = {
         (_S.MAILBOX,),
         "Deliveries of the mailbox have been in doubt for half an hour: the relay may have them or not.",
         "deliveries in doubt",
-        "Ask the recipients or the relay's log, then `postroom resolve`; `on_uncertain` can decide by itself.",
+        "Ask the recipients or the relay's log, then `postroom resolve ID --as sent`, or `--as resend`; `on_uncertain` can decide by itself.",
     ),
     _K.CAP_NEAR: Meaning(
         (_S.MAILBOX, _S.RELAY),
@@ -175,7 +175,7 @@ MEANINGS: Final[dict[AlertKind, Meaning]] = {
         (_S.RELAY,),
         "The relay takes no mail for more than five minutes, and mail waits for it.",
         "deliveries that wait for it",
-        "`postroom mailboxes check ID` says at which step it fails; it is tried again by itself.",
+        "`postroom mailboxes check ID` says at which step it fails; it is tried again by itself, or at once with `postroom mailboxes resume ID`.",
     ),
     _K.MAILBOX_BLOCKED: Meaning(
         (_S.MAILBOX,),

@@ -138,7 +138,7 @@ def unclear(breaker: Breaker, now: Instant) -> Breaker:
 
 
 def renewed(breaker: Breaker, now: Instant) -> Breaker:
-    """After what it guards has become another: open, it is probed at once and anew; closed, old faults are forgotten."""
+    """After what it guards has become another, or is said to be mended: open, it is probed at once and anew; closed, old faults are forgotten."""
     if breaker.is_closed:
         return CLOSED
     first = _probing(breaker).first

@@ -92,7 +92,7 @@ def _failed(account: Account, until: Instant) -> Iterable[str]:
     yield "By reason, and what to do:\n"
     for reason, count in account.reasons.most_common():
         yield f"  {count} {reason}: {EXPLANATIONS[reason].to_do}"
-    yield "\nWhat is mended can be sent after all: `postroom retry`.\n"
+    yield "\nWhat is mended can be sent after all: `postroom retry ID`.\n"
 
 
 def _doubts(account: Account) -> Iterable[str]:

@@ -81,7 +81,7 @@ def _hold(row: Row, world: World, now: Moment) -> Passed | Blocked:
     if row.state is DeliveryState.HELD:
         return Blocked("held", "not held", None)
     if world.mailbox.paused_by is not None:
-        return Blocked("mailbox paused", "not paused", None)
+        return Blocked(f"mailbox paused by {world.mailbox.paused_by}", "not paused", None)
     return _PASSED
 
 

@@ -88,7 +88,7 @@ _LIST: Final = "Correct the address in the list that the job was made from, then
 EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     _R.EXPIRED: Explanation(
         "Its not_after passed, or its attempts or the mailbox's retry lifetime were used up.",
-        "Read the last reply in its history; `postroom retry` begins a new series.",
+        "Read the last reply in its history; `postroom retry ID` begins a new series.",
     ),
     _R.POISON: Explanation(
         "Three crashes in a row found it under way before its mark.",
@@ -104,7 +104,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.CRASH_AFTER_MARK: Explanation(
         "The daemon ended without notice after its mark: the relay may have it.",
-        "Ask the recipient or the relay's log, then `postroom resolve`.",
+        "Ask the recipient or the relay's log, then `postroom resolve ID --as sent`, or `--as resend`.",
     ),
     _R.MARK_WITHDRAWN: Explanation(
         "The connection was lost after the mark, but the final dot was never handed over.",
@@ -176,7 +176,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.MESSAGE_MALFORMED: Explanation(
         "The relay says that the message is malformed.",
-        "Please report it with `postroom show --raw`.",
+        "Please report it with `postroom show ID --raw`.",
     ),
     _R.SMTPUTF8_UNSUPPORTED: Explanation(
         "An address, here or in the header, has characters beyond ASCII and the relay has no SMTPUTF8.",
@@ -195,7 +195,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
         "Set up the domain's DNS records as the provider says.",
     ),
     _R.MAILBOX_PAUSED: Explanation(
-        "A person paused the mailbox.", "`postroom mailboxes resume` when all is well."
+        "A person paused the mailbox.", "`postroom mailboxes resume ID` when all is well."
     ),
     _R.MAILBOX_REMOVED: Explanation(
         "The mailbox is not in the settings any more.", "Bring it back, or cancel the deliveries."
@@ -226,7 +226,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.RELAY_UNREACHABLE: Explanation(
         "No connection to the relay could be made.",
-        "See whether the relay is up: `postroom mailboxes check`.",
+        "See whether the relay is up: `postroom mailboxes check ID`. When it is, `postroom mailboxes resume ID` tries at once.",
     ),
     _R.RELAY_BUSY: Explanation("The relay has no room for another connection now.", _NOTHING),
     _R.RELAY_REFUSED: Explanation(
@@ -244,15 +244,15 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.TLS_FAILED: Explanation(
         "The connection could not be encrypted, or the relay's certificate does not fit.",
-        "`postroom mailboxes check` says what does not fit.",
+        "`postroom mailboxes check ID` says what does not fit.",
     ),
     _R.DOUBT_NO_ANSWER: Explanation(
         "The final dot went out and no answer came: the relay may have it.",
-        "Ask the recipient or the relay's log, then `postroom resolve`.",
+        "Ask the recipient or the relay's log, then `postroom resolve ID --as sent`, or `--as resend`.",
     ),
     _R.DOUBT_BAD_ANSWER: Explanation(
         "The answer to the final dot can not be read: the relay may have it.",
-        "Ask the recipient or the relay's log, then `postroom resolve`.",
+        "Ask the recipient or the relay's log, then `postroom resolve ID --as sent`, or `--as resend`.",
     ),
     _R.EVIDENCE_REPLY_TOKEN: Explanation(
         "Mail came to its signed reply address, so a copy of it had gone out.", "Nothing."

@@ -120,9 +120,10 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """So many deliveries of a mailbox wait for their next try after this reason; the first of them is due at `next_at`."""
+    """So many deliveries of a lane wait for their next try after this reason; the first of them is due at `next_at`."""
 
     mailbox_id: str
+    lane: Lane
     reason_code: ReasonCode | None
     deliveries: int
     next_at: Instant

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from postroom.core.breaker import CLOSED, Breaker, mended
+from postroom.core.breaker import CLOSED, Breaker, BreakerState, mended, renewed
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, Instant, Moment, later
 from postroom.core.mailbox import DomainPace, Lane, Mailbox, Relay
@@ -227,11 +227,16 @@ class World:
         stream = self.relay.streams.get(domain)
         return stream is not None and stream.slowed(now.mono) is not None
 
-    def resume(self) -> None:
-        """A person says that all is well with the mailbox: its pause and its breaker are over."""
+    def resume(self, now: Instant) -> None:
+        """A person says that all is well with the mailbox: its pause and its breaker are over.
+
+        The relay, where it is stopped, is probed at once: it is not this mailbox's alone, so a probe has to show it.
+        """
         self.mailbox.paused_by = None
         self.mailbox.breaker = CLOSED
         self.mailbox.avoid = None
+        if self.relay.breaker.state is BreakerState.OPEN:
+            self.relay.breaker = renewed(self.relay.breaker, now)
 
     def mend(self, now: Instant) -> None:
         """Shorten waits that only a damaged clock can have set: at start, and whenever wall time is looked at anew."""

@@ -50,5 +50,10 @@ def time_slept() -> int:
 
 def find_host_name() -> str:
     """What we call ourselves in EHLO: this host's name where it is a domain, else an address literal (RFC 5321 §4.1.3)."""
-    name = socket.gethostname()
+    name = find_machine_name()
     return name if "." in name else "[127.0.0.1]"
+
+
+def find_machine_name() -> str:
+    """What people call this machine."""
+    return socket.gethostname()

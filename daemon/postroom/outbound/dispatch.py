@@ -285,5 +285,5 @@ class Dispatcher:
             return
         line.world.mailbox.paused_by = change.by if change.is_paused else None
         if not change.is_paused:
-            line.world.resume()
+            line.world.resume(self._clock.now())
             self._flights.resumed(change.mailbox_id)

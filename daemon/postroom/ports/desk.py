@@ -145,7 +145,7 @@ class Reader(Protocol):
         ...
 
     async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
-        """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
+        """Why deliveries of a mailbox are tried again, by lane, of its oldest 1,000; the most frequent first."""
         ...
 
     async def find_dead(

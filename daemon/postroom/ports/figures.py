@@ -33,7 +33,7 @@ class Minute:
 
 @dataclass(frozen=True, slots=True)
 class OpenBreaker:
-    """A breaker that is not closed, of a `mailbox` or a `relay`; `probe_at` is when it next tries."""
+    """A breaker that is not closed, of a `mailbox` or a `relay`; `probe_at`, while it is open, is when it next tries."""
 
     scope: str
     id: str

@@ -108,7 +108,9 @@ class AlertTeller:
 
     def _posting(self, notice: _Notice) -> Posting:
         letter = alert_letter(notice.raised, notice.cleared, self._host())
-        return Posting(letter, notice.owner, notice.key, self._troubled(notice.raised))
+        keys = [one.alert.key for one in (*notice.raised, *notice.cleared)]
+        about = frozenset(key.mailbox_id for key in keys if key.mailbox_id is not None)
+        return Posting(letter, notice.owner, notice.key, about, self._troubled(notice.raised))
 
     def _troubled(self, raised: Sequence[Raised]) -> frozenset[str]:
         """Relays that this is about."""

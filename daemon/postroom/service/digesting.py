@@ -91,7 +91,10 @@ class DigestKeeper:
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
             key = f"postroom-digest-{mailbox_id}-{due}"
-            if letter is None or await self._mail.post(Posting(letter, owners[mailbox_id], key)):
+            about = frozenset({mailbox_id})
+            if letter is None or await self._mail.post(
+                Posting(letter, owners[mailbox_id], key, about)
+            ):
                 told[mailbox_id] = due
         if told:
             await self._digests.note(told)

@@ -12,7 +12,7 @@ from typing import Final
 
 from postroom import __version__
 from postroom.core.alert import Raised
-from postroom.core.breaker import Breaker
+from postroom.core.breaker import Breaker, BreakerState
 from postroom.core.mailbox import LaneShares
 from postroom.core.pace import Meter
 from postroom.core.world import RelayState, World
@@ -77,7 +77,7 @@ class SignalsView:
                 box: one.mailbox.paused_by for box, one in worlds.items() if one.mailbox.paused_by
             },
             breakers=tuple(
-                OpenBreaker(scope, id_, one.state, one.reason, one.probe_at)
+                _open_breaker(scope, id_, one)
                 for (scope, id_), one in breakers.items()
                 if not one.is_closed
             ),
@@ -145,6 +145,11 @@ def _breakers(worlds: Iterable[World]) -> Iterator[tuple[tuple[Scope, str], Brea
     for world in worlds:
         yield (Scope.RELAY, world.relay.relay.id), world.relay.breaker
         yield (Scope.MAILBOX, world.mailbox.mailbox.id), world.mailbox.breaker
+
+
+def _open_breaker(scope: Scope, id_: str, breaker: Breaker) -> OpenBreaker:
+    probe_at = breaker.probe_at if breaker.state is BreakerState.OPEN else None
+    return OpenBreaker(scope, id_, breaker.state, breaker.reason, probe_at)
 
 
 def _paces(worlds: Mapping[str, World], mono: int) -> Iterator[PaceUse]:

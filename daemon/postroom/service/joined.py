@@ -18,7 +18,7 @@ from postroom.ops.chronicle import Chronicle
 from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.depth import Depth, Settled
 from postroom.ops.descriptors import Shares, take_descriptors
-from postroom.ops.host import find_host_name
+from postroom.ops.host import find_host_name, find_machine_name
 from postroom.ops.lastminute import LastMinute
 from postroom.ops.signals import Signals
 from postroom.ops.sockets import find_peer
@@ -151,7 +151,7 @@ async def join(
     told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
     for observer in (*told, absent, *(() if inward is None else (inward.intake,))):
         outbox.database.watch(observer)
-    mail = OwnerMail(submitter, outbox.intake, way.worlds, tools.chronicle)
+    mail = OwnerMail(submitter, outbox.intake, way.worlds, depth, tools.chronicle)
     sampled = SampleParts(
         reader=outbox.reader,
         leases=outbox.leases,
@@ -165,7 +165,7 @@ async def join(
     alerts = await _alerts(tools, outbox, Sampler(sampled), mail)
     digests = DigestKeeper(
         outbox.digests,
-        Letters(mail, find_host_name),
+        Letters(mail, find_machine_name),
         settings.digest.at,
         clock,
         trust,
@@ -238,7 +238,7 @@ async def join(
 
 async def _alerts(tools: Tools, outbox: Outbox, sampler: Sampler, mail: OwnerMail) -> AlertKeeper:
     """The keeper of alerts, with what the last run left raised."""
-    teller = AlertTeller(mail, tools.clock, find_host_name)
+    teller = AlertTeller(mail, tools.clock, find_machine_name)
     keeper = AlertKeeper(outbox.alerts, sampler, teller, tools.clock, tools.chronicle)
     keeper.restore(await outbox.alerts.find_raised())
     return keeper

@@ -1,7 +1,9 @@
 """Mail of the daemon to the owners of mailboxes: ordinary jobs of its own, through a mailbox whose way out is well.
 
-An owner's own mailboxes come first, then any other; one whose relay is in trouble is taken only where there is no
-other: then the mail waits there with the rest. It is high, so that a queue does not hold it up.
+The mailbox that it is about comes first, then the owner's others, then any; one that is not well is taken only where
+there is no other: then the mail waits there with the rest. Not well is a mailbox that is paused or stopped, whose relay
+is in trouble or answered its latest mail amiss, or that has deliveries in doubt: the mail could end there too. It is
+high, so that a queue does not hold it up.
 """
 
 import os
@@ -11,22 +13,25 @@ from typing import Final
 
 from postroom.core.address import read_address
 from postroom.core.addresslist import may_write_to
+from postroom.core.delivery import DeliveryState
 from postroom.core.fingerprint import key_hash
 from postroom.core.job import Address
 from postroom.core.letter import Letter
 from postroom.core.world import World
 from postroom.ops.chronicle import Chronicle
+from postroom.ops.depth import Depth
 from postroom.ports.outbox import Intake
 from postroom.ports.submitting import RefusalCode, Refused, Submitter
 
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A letter, whom it goes to, under which idempotency key, and relays that it had better not go through."""
+    """A letter, whom it goes to, under which idempotency key, what it is about, and relays that it had better not take."""
 
     letter: Letter
     owner: str
     key: str
+    about: frozenset[str] = frozenset()
     avoid: frozenset[str] = frozenset()
 
 
@@ -41,11 +46,13 @@ class OwnerMail:
         submitter: Submitter,
         intake: Intake,
         worlds: Mapping[str, World],
+        depth: Depth,
         chronicle: Chronicle,
     ) -> None:
         self._submitter = submitter
         self._intake = intake
         self._worlds = worlds
+        self._depth = depth
         self._chronicle = chronicle
 
     @property
@@ -96,15 +103,18 @@ class OwnerMail:
         owner = read_address(posting.owner)
         if not isinstance(owner, Address):
             return []
+        counts = self._depth.counts()
+        in_doubt = {box for box, _, state in counts if state is DeliveryState.UNCERTAIN}
         fitting = [id_ for id_, world in self._worlds.items() if _may_carry(world, owner)]
-        return sorted(fitting, key=lambda id_: (*self._rank(id_, posting), id_))
+        return sorted(fitting, key=lambda id_: (*self._rank(id_, posting, in_doubt), id_))
 
-    def _rank(self, mailbox_id: str, posting: Posting) -> tuple[bool, bool, bool]:
+    def _rank(self, mailbox_id: str, posting: Posting, in_doubt: set[str]) -> tuple[bool, ...]:
         world = self._worlds[mailbox_id]
         mailbox = world.mailbox.mailbox
         return (
-            not _is_well(world, posting.avoid),
+            mailbox_id in in_doubt or not _is_well(world, posting.avoid),
             mailbox.divert_to is not None,
+            mailbox_id not in posting.about,
             mailbox.owner != posting.owner,
         )
 
@@ -115,8 +125,9 @@ def _may_carry(world: World, owner: Address) -> bool:
 
 
 def _is_well(world: World, avoid: Collection[str]) -> bool:
-    is_open = world.mailbox.breaker.is_closed and world.relay.breaker.is_closed
-    return is_open and world.mailbox.paused_by is None and world.relay.relay.id not in avoid
+    relay = world.relay.breaker
+    is_free = world.mailbox.breaker.is_closed and relay.is_closed and not relay.faults_in_row
+    return is_free and world.mailbox.paused_by is None and world.relay.relay.id not in avoid
 
 
 def _job(posting: Posting, mailbox_id: str) -> dict[str, object]:

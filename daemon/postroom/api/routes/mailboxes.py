@@ -34,7 +34,7 @@ async def pause(call: Call[Asked, Pause]) -> Result:
 
 
 async def resume(call: Call[Asked, Asked]) -> Result:
-    """Let a mailbox go on."""
+    """Let a mailbox go on; where its relay is stopped, it is probed at once."""
     parts = call.parts
     if call.id not in parts.mailboxes:
         return NOT_FOUND

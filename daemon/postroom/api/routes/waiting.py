@@ -35,6 +35,7 @@ async def list_waiting(call: Call[WaitingQuery, None]) -> Result:
         for box in sorted({box for box, _, state in stats.depth if state == "retry_scheduled"})
         if box in chosen
         for one in await parts.reader.find_retries(box)
+        if asked.priority in (None, one.lane.word)
     ]
     return Answer(
         Waiting(
@@ -45,7 +46,11 @@ async def list_waiting(call: Call[WaitingQuery, None]) -> Result:
             holds=[Hold(one.mailbox_id, str(one.hold_reason), one.deliveries) for one in holds],
             retries=[
                 Retries(
-                    one.mailbox_id, one.reason_code, one.deliveries, format_instant(one.next_at)
+                    mailbox_id=one.mailbox_id,
+                    priority=one.lane.word,
+                    reason_code=one.reason_code,
+                    deliveries=one.deliveries,
+                    next_at=format_instant(one.next_at),
                 )
                 for one in retries
             ],

@@ -104,6 +104,7 @@ def _cleared(raised: Raised) -> dict[str, object]:
     return _picture(raised.alert) | {
         "raised_at": format_instant(raised.raised_at),
         "raised_by": encode_id(Kind.EVENT, raised.seq),
+        "to_do": "Nothing: it is over.",
     }
 
 

@@ -59,7 +59,7 @@ class SqliteReader:
         return await self._database.read(reads_deliveries.find_holds)
 
     async def find_retries(self, mailbox_id: str) -> tuple[Retries, ...]:
-        """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
+        """Why deliveries of a mailbox are tried again, by lane, of its oldest 1,000; the most frequent first."""
         return await self._database.read(
             partial(reads_deliveries.find_retries, mailbox_id=mailbox_id)
         )

@@ -50,10 +50,10 @@ _HOLDS: Final = """
     WHERE state = 'held' GROUP BY mailbox_id, hold_reason"""
 
 _RETRIES: Final = """
-    SELECT reason_code, count(*), min(due_at) FROM (
-        SELECT reason_code, due_at FROM delivery INDEXED BY delivery_state
+    SELECT lane, reason_code, count(*), min(due_at) FROM (
+        SELECT lane, reason_code, due_at FROM delivery INDEXED BY delivery_state
         WHERE mailbox_id = ? AND state = 'retry_scheduled' ORDER BY number LIMIT 1000)
-    GROUP BY reason_code ORDER BY 2 DESC, 1"""
+    GROUP BY lane, reason_code ORDER BY 3 DESC, 1, 2"""
 
 _DEAD: Final = """
     SELECT number FROM delivery
@@ -136,10 +136,16 @@ def find_holds(conn: sqlite3.Connection) -> tuple[Hold, ...]:
 
 
 def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ...]:
-    """Why deliveries of a mailbox are tried again, of its oldest 1,000; the most frequent reason first."""
+    """Why deliveries of a mailbox are tried again, by lane, of its oldest 1,000; the most frequent first."""
     return tuple(
-        Retries(mailbox_id, None if code is None else ReasonCode(code), count, Instant(next_at))
-        for code, count, next_at in conn.execute(_RETRIES, (mailbox_id,))
+        Retries(
+            mailbox_id=mailbox_id,
+            lane=Lane(lane),
+            reason_code=None if code is None else ReasonCode(code),
+            deliveries=count,
+            next_at=Instant(next_at),
+        )
+        for lane, code, count, next_at in conn.execute(_RETRIES, (mailbox_id,))
     )
 
 
