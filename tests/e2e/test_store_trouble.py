@@ -224,7 +224,7 @@ async def test_while_another_program_holds_the_lock_of_the_database_it_is_not_re
     ):
         signals = post.joined.api.signals
         assert (await signals.readiness()).is_ready
-        with closing(sqlite3.connect(tmp_path / "state" / "postroom.db", timeout=0)) as other:
+        with closing(sqlite3.connect(tmp_path / "state" / "postroom.db", timeout=10)) as other:
             other.isolation_level = None
             other.execute("BEGIN IMMEDIATE")
             assert not (await signals.readiness()).is_ready
