@@ -134,7 +134,7 @@ def test_doubt_is_told_with_its_reason_and_what_becomes_of_it(
     assert (
         "support: 1 in doubt, the latest dlv_4; on_uncertain is resend after 900 s, at " in said.out
     )
-    assert "doubt.no_answer  The final dot went out and no answer came" in said.err
+    assert "The final dot went out and no answer came" in said.err
     assert "`postroom resolve ID --as sent`" in said.err
     lanes = [{**one, "depth": {"pending": 1}} for one in WAITING["items"]]
     daemon.on("GET /v1/waiting", {**WAITING, "items": lanes})

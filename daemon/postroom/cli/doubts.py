@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from postroom.cli.desk import Desk
-from postroom.cli.meanings import tell_reasons
 from postroom.cli.paper import Json, data, plain, talk
 from postroom.cli.wording import short
 
@@ -21,15 +20,15 @@ def doubt_outlook(explanation: Json) -> str:
     return f"on_uncertain is {plain(gate.get('threshold'))}" + (f", at {at}" if at else "")
 
 
-def tell_doubts(desk: Desk, lanes: Iterable[Json]) -> None:
-    """Say what is in doubt in these lanes, and what can be done about it."""
+def tell_doubts(desk: Desk, lanes: Iterable[Json]) -> list[Json]:
+    """Say what is in doubt in these lanes; the latest of it, whose reasons are still to be told."""
     counts: Counter[str] = Counter()
     for lane in lanes:
         counts[plain(lane["mailbox_id"])] += lane["depth"].get("uncertain", 0)
     found = [row for box, count in (+counts).items() for row in _tell_box(desk, box, count)]
     if found:
-        tell_reasons(found)
         talk("`postroom explain ID` says of each what becomes of it by itself, and when.")
+    return found
 
 
 def _tell_box(desk: Desk, mailbox_id: str, count: int) -> list[Json]:

@@ -81,7 +81,9 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
         data("")
         table(queues, _QUEUES)
         _tell_gates(queues)
-    tell_doubts(desk, lanes)
+    doubts = tell_doubts(desk, lanes)
+    # a breaker's value is its state and its reason: "open: relay.unreachable"
+    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
     if found["holds"]:
         data("")
         tell_holds(found["holds"])
@@ -91,9 +93,7 @@ def tell_waiting(desk: Desk, **asked: str | None) -> None:
             [{**one, "is_later": one["next_at"] > found["at"]} for one in found["retries"]],
             _RETRIES,
         )
-    # a breaker's value is its state and its reason: "open: relay.unreachable"
-    stopped = [{"reason_code": plain(dig(row, "value")).partition(": ")[2]} for row in queues]
-    tell_reasons([*stopped, *found["retries"]])
+    tell_reasons([*stopped, *doubts, *found["retries"]])
 
 
 @contextlib.contextmanager
