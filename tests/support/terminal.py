@@ -75,7 +75,10 @@ def terminal(argv: Sequence[str], columns: int = 100, rows: int = 40) -> Iterato
     """Run it there until the end of the block."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=env(TERM="xterm"))
+    # In a group of its own: where ours has nobody outside, the kernel stops nobody of it on SIGTSTP.
+    process = subprocess.Popen(
+        argv, stdin=slave, stdout=slave, stderr=slave, env=env(TERM="xterm"), process_group=0
+    )
     try:
         yield Terminal(master, slave, process)
     finally:
