@@ -1,6 +1,7 @@
 """What retention costs: how long each of its bites takes, and what acceptance feels of it."""
 
 import asyncio
+import shutil
 import tempfile
 import time
 
@@ -31,8 +32,9 @@ def ageing(_rounds):
         fill(ours, OLD, is_sent=True)
         kept = ours.folder / "kept"
         ours.state.rename(kept)
+        alone = shutil.copytree(kept, ours.folder / "alone")
+        yield from _bites(alone)
         yield from _beside_acceptance(ours, kept)
-        yield from _bites(kept)
 
 
 def _beside_acceptance(ours, kept):
@@ -52,7 +54,6 @@ def _beside_acceptance(ours, kept):
     yield f"retention of {OLD:,} jobs beside acceptance", f"{took:.1f} s", "report"
     yield "accept without it, p99", f"{1000 * p99s[0]:.1f} ms", "report"
     yield "accept beside it, p99, over that", f"{p99s[1] / p99s[0]:.2f}", "≤ 1.5"
-    ours.state.rename(kept)
 
 
 def _load_until(ours, is_over):
