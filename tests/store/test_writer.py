@@ -84,6 +84,39 @@ async def test_outcomes_go_before_starts_and_starts_before_new_jobs(tmp_path: Pa
     assert database.stats().outcomes_open == 0
 
 
+async def test_what_nobody_waits_for_goes_alone_and_takes_a_quarter_of_the_time(
+    tmp_path: Path,
+) -> None:
+    slow, clock = SlowCommit(), HandClock()
+    order: list[str] = []
+
+    def note(name: str):  # type: ignore[no-untyped-def]
+        def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+            order.append(name)
+            clock.move(10_000)
+            return UnitResult(None)
+
+        return unit
+
+    async with (
+        probe_database(tmp_path, slow.faults, clock) as database,
+        asyncio.TaskGroup() as group,
+    ):
+        with slow.held():
+            group.create_task(database.write(insert(0), lane=WriteLane.REST))
+            await slow.reached()
+            for name in ("old 1", "old 2", "old 3"):
+                group.create_task(database.write(note(name), lane=WriteLane.SPARE))
+            for n in range(4):
+                group.create_task(
+                    database.write(note(f"job {n}"), lane=WriteLane.REST, weight=2000)
+                )
+            await until(lambda: database.stats().waiting == 7)
+            before = database.stats().commits
+    assert order == ["old 1", "job 0", "job 1", "job 2", "old 2", "job 3", "old 3"]
+    assert database.stats().commits - before == 8
+
+
 async def test_the_age_of_the_oldest_uncommitted_outcome_is_known(tmp_path: Path) -> None:
     slow, clock = SlowCommit(), HandClock()
     async with (

@@ -1,8 +1,9 @@
 """What age takes: content and history of settled jobs, events, what was received, uploads, pace buckets, unnamed files.
 
 It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; as long as
-tokens are valid, of every delivery its number, thread, mailbox, recipient hash and Message-ID, and the threads. A job with a delivery that is uncertain, held or
-not settled does not age. Small bites: each unit writes at most 500 rows, and the others' units come between.
+tokens are valid, of every delivery its number, thread, mailbox, recipient hash and Message-ID, and the threads. A job
+with a delivery that is uncertain, held or not settled does not age. Small bites: each unit writes at most 500 rows, goes
+alone, and rests while others wait (WriteLane.SPARE).
 
 A job goes in three steps, each safe to be the last before a crash: it is closed (`expired_at`; from then on answers
 come from its tombstone and nobody changes it), its deliveries go, its row and body go. A file goes as HAZARDS §1.1
@@ -45,7 +46,7 @@ T = TypeVar("T")
 
 # Rows that one unit writes. A delivery leaves ten indexes, which costs as much as several plain rows.
 BITE: Final = 500
-JOBS_BITE: Final = 200
+JOBS_BITE: Final = 100
 # An upload is a row and a name less of its file; a thread leaves the fences and delays of its consumers.
 _UPLOADS_BITE: Final = 250
 _THREADS_BITE: Final = 100
@@ -214,7 +215,7 @@ class SqliteRetention:
         return total
 
     async def _write(self, unit: Unit[T], weight: int) -> T:
-        return await self._database.write(unit, lane=WriteLane.REST, weight=weight)
+        return await self._database.write(unit, lane=WriteLane.SPARE, weight=weight)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""The writer: units queue in three deques, and leave in groups, one transaction each.
+"""The writer: units queue in four deques, and leave in groups, one transaction each.
 
-Outcomes and control come first, then starts, then the rest. A whole group is one hop to the writing connection's
+Outcomes and control come first, then starts, then the rest. What nobody waits for (WriteLane.SPARE) never joins the others:
+it goes alone, and while others wait it rests three times as long as it took. A whole group is one hop to the writing connection's
 thread (see `group`); the next group forms while that one syncs, and no commit is ever delayed. One callback brings the
 answers back to the loop: first the observers hear of the changes, then the callers wake. There is no task that could
 be cancelled half-way, and a caller that is gone changes nothing.
@@ -35,7 +36,9 @@ _QUEUE: Final = {
     WriteLane.CONTROL: 0,
     WriteLane.START: 1,
     WriteLane.REST: 2,
+    WriteLane.SPARE: 3,
 }
+_SPARE_RESTS: Final = 3  # times as long as it worked
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Writer:
         self._hop = hop
         self._anchor = anchor
         self._loop = asyncio.get_running_loop()
-        self._queues: tuple[deque[_Waiting], ...] = (deque(), deque(), deque())
+        self._queues: tuple[deque[_Waiting], ...] = (deque(), deque(), deque(), deque())
         self._outcomes: dict[asyncio.Future[Any], int] = {}
         self._observers: list[Observer] = []
         self._is_busy = False
@@ -84,6 +87,7 @@ class Writer:
         self._units = 0
         self._last_group = 0
         self._time_busy = 0
+        self._spare_from = 0
 
     async def write(self, unit: Unit[T], lane: WriteLane, weight: int) -> T:
         """The unit's value, once it is committed. Raises as `Database.write`."""
@@ -160,9 +164,12 @@ class Writer:
         self._hop(partial(self._run, group))
 
     def _take(self) -> list[_Waiting]:
+        *queues, spare = self._queues
+        if spare and (not any(queues) or self._clock.monotonic() >= self._spare_from):
+            return [spare.popleft()]
         group: list[_Waiting] = []
         rows = 0
-        for queue in self._queues:
+        for queue in queues:
             while queue and (not group or rows + queue[0].weight <= _MOST_ROWS):
                 rows += queue[0].weight
                 group.append(queue.popleft())
@@ -190,6 +197,8 @@ class Writer:
         self._units += len(ran.answers)
         self._last_group = took
         self._time_busy += took
+        if group[0].lane is WriteLane.SPARE:
+            self._spare_from = self._clock.monotonic() + _SPARE_RESTS * took
         for one in reversed(group[len(ran.answers) :]):
             self._queues[_QUEUE[one.lane]].appendleft(one)
         if ran.is_broken:
