@@ -7,11 +7,12 @@ import pytest
 
 from postroom.core.instant import SECOND
 from postroom.ports.errors import StoreUnavailable
-from postroom.ports.reloading import NotReloaded, Reloaded
+from postroom.ports.reloading import Draining, NotReloaded, Reloaded
 from postroom.ports.submitting import RefusalCode, Refused
 from postroom.service.housekeeping import Housekeeping
-from support.post import open_post, settings
+from support.post import open_post, setting, settings
 from support.relay import Drop, Hold, Reply, ScriptedRelay
+from support.slow_commit import SlowCommit
 
 
 HOUR = 3600
@@ -52,6 +53,26 @@ async def test_a_retry_a_limit_and_a_list_count_from_the_next_time_on(tmp_path: 
             full = await post.hand_in(to=["b@example.com"])
             assert isinstance(full, Refused)
             assert full.code is RefusalCode.MAILBOX_QUEUE_FULL
+
+
+async def test_a_reload_that_the_end_overtakes_switches_nothing(tmp_path: Path) -> None:
+    slow = SlowCommit()
+    store = setting(factory=slow.faults.factory())
+    async with (
+        ScriptedRelay() as relay,
+        open_post(settings(tmp_path, relay.port), store=store) as post,
+        asyncio.TaskGroup() as group,
+    ):
+        await post.quiet()
+        settings(tmp_path, relay.port, mailbox="concurrency = 2", more=OTHER)
+        reloads = post.joined.reloads
+        with slow.held():
+            told = group.create_task(reloads.reload("uid:0", is_dry_run=False))
+            await slow.reached()
+            reloads.close()
+        assert isinstance(await told, Draining)
+        assert set(post.joined.api.mailboxes) == {"support"}
+        assert post.joined.way.worlds["support"].mailbox.mailbox.concurrency == 4
 
 
 async def test_doubts_are_settled_by_the_policy_that_is_in_force_now(tmp_path: Path) -> None:
