@@ -35,7 +35,7 @@ def keep(day: Day, outbox: Outbox, posted: Posted | None = None) -> AlertKeeper:
     parts: Any = SampleParts(
         cast(Reader, day), cast(Leases, day), day.depth, day.signals, day.worlds, day, day, day
     )
-    mail = OwnerMail(posted, posted, day.worlds, day.depth, chronicle)
+    mail = OwnerMail(posted, posted, day.worlds, day.depth, chronicle, "secret")
     teller = AlertTeller(mail, day, lambda: "host.example")
     return AlertKeeper(outbox.alerts, Sampler(parts), teller, day, chronicle)
 

@@ -68,7 +68,7 @@ class Office:
         }
         self.posted = Posted(refuses)
         chronicle = Chronicle(book, Throttle(self.clock))
-        mail = OwnerMail(self.posted, self.posted, self.worlds, Depth({}), chronicle)
+        mail = OwnerMail(self.posted, self.posted, self.worlds, Depth({}), chronicle, "secret")
         self.teller = AlertTeller(mail, self.clock, lambda: "host.example")
 
     async def tell(

@@ -47,7 +47,7 @@ class Run:
         book = Logbook(StringIO(), post.clock, LogLevel.INFO, LogFormat.JSON, {})
         chronicle = Chronicle(book, Throttle(post.clock))
         worlds, depth = post.joined.way.worlds, Depth({})
-        mail = OwnerMail(self.posted, self.posted, worlds, depth, chronicle)
+        mail = OwnerMail(self.posted, self.posted, worlds, depth, chronicle, "secret")
         self.keeper = DigestKeeper(
             post.outbox.digests,
             Letters(mail, lambda: "host.example"),

@@ -43,12 +43,17 @@ class Office:
 
     async def carrier(self, *about: str) -> str:
         """The mailbox that carries a letter about these to the owner."""
+        mail = self.mail("secret")
+        assert await mail.post(Posting(Letter("Hello", "There"), OWNER, "key", frozenset(about)))
+        return str(self.posted.jobs[-1]["mailbox_id"])
+
+    def mail(self, secret: str) -> OwnerMail:
+        """What hands letters in."""
         clock = FakeClock(NOON)
         book = Logbook(StringIO(), clock, LogLevel.INFO, LogFormat.JSON, {})
         chronicle = Chronicle(book, Throttle(clock))
-        mail = OwnerMail(self.posted, self.posted, self.worlds, Depth(self.depth), chronicle)
-        assert await mail.post(Posting(Letter("Hello", "There"), OWNER, "key", frozenset(about)))
-        return str(self.posted.jobs[-1]["mailbox_id"])
+        depth = Depth(self.depth)
+        return OwnerMail(self.posted, self.posted, self.worlds, depth, chronicle, secret)
 
 
 def _world(id_: str, owner: str) -> World:
@@ -160,3 +165,11 @@ async def test_a_relay_that_answers_no_final_dot_does_not_get_the_digest_of_anot
             await post.joined.digests._look()
             await post.quiet()
             assert (relay.copies(OWNER), silent.copies(OWNER)) == (1, 0)
+
+
+def test_the_same_letter_has_the_same_key_and_nobody_else_can_tell_which() -> None:
+    one, again, other = (Office().mail(secret) for secret in ("a", "a", "b"))
+    key = one.key("digest", "support 1")
+    assert key == again.key("digest", "support 1")
+    assert key.startswith("postroom-digest-")
+    assert key not in {other.key("digest", "support 1"), one.key("digest", "support 2")}

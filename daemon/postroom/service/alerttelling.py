@@ -7,7 +7,6 @@ owner gets more than six such mails in an hour; what is too much waits, and afte
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Final
 
 from postroom.core.alert import AlertKey, AlertKind, AlertScope, Raised
@@ -44,11 +43,6 @@ class _Notice:
     cleared: tuple[Raised, ...]
     is_again: bool
 
-    @property
-    def key(self) -> str:
-        """The idempotency key."""
-        return f"postroom-alert-{self.at}-{sha256(self.owner.encode()).hexdigest()[:16]}"
-
 
 class AlertTeller:
     """Tells."""
@@ -81,7 +75,7 @@ class AlertTeller:
         for notice in tuple(self._notices):
             if not self._has_room(notice.owner, now):
                 continue
-            if notice.is_again and await self._mail.is_posted(notice.key):
+            if notice.is_again and await self._mail.is_posted(self._key(notice)):
                 self._notices.remove(notice)
             elif await self._mail.post(self._posting(notice)):
                 self._notices.remove(notice)
@@ -110,7 +104,12 @@ class AlertTeller:
         letter = alert_letter(notice.raised, notice.cleared, self._host())
         keys = [one.alert.key for one in (*notice.raised, *notice.cleared)]
         about = frozenset(key.mailbox_id for key in keys if key.mailbox_id is not None)
-        return Posting(letter, notice.owner, notice.key, about, self._troubled(notice.raised))
+        return Posting(
+            letter, notice.owner, self._key(notice), about, self._troubled(notice.raised)
+        )
+
+    def _key(self, notice: _Notice) -> str:
+        return self._mail.key("alert", f"{notice.at} {notice.owner}")
 
     def _troubled(self, raised: Sequence[Raised]) -> frozenset[str]:
         """Relays that this is about."""

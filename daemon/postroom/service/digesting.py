@@ -90,7 +90,7 @@ class DigestKeeper:
         told = begun
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
-            key = f"postroom-digest-{mailbox_id}-{due}"
+            key = self._mail.key("digest", f"{mailbox_id} {due}")
             about = frozenset({mailbox_id})
             if letter is None or await self._mail.post(
                 Posting(letter, owners[mailbox_id], key, about)

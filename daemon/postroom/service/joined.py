@@ -151,7 +151,9 @@ async def join(
     told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
     for observer in (*told, absent, *(() if inward is None else (inward.intake,))):
         outbox.database.watch(observer)
-    mail = OwnerMail(submitter, outbox.intake, way.worlds, depth, tools.chronicle)
+    mail = OwnerMail(
+        submitter, outbox.intake, way.worlds, depth, tools.chronicle, outbox.opened.instance_id
+    )
     sampled = SampleParts(
         reader=outbox.reader,
         leases=outbox.leases,

@@ -3,12 +3,14 @@
 The mailbox that it is about comes first, then the owner's others, then any; one that is not well is taken only where
 there is no other: then the mail waits there with the rest. Not well is a mailbox that is paused or stopped, whose relay
 is in trouble or answered its latest mail amiss, or that has deliveries in doubt: the mail could end there too. It is
-high, so that a queue does not hold it up.
+high, so that a queue does not hold it up. Its idempotency keys can not be guessed: a job that somebody handed in under
+one would pass for a mail that was posted.
 """
 
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from postroom.core.address import read_address
@@ -39,7 +41,7 @@ _NO_WAY: Final = "No mailbox may write to this owner."
 
 
 class OwnerMail:
-    """Hands letters in."""
+    """Hands letters in. `secret` is the store's own, the same over restarts."""
 
     def __init__(
         self,
@@ -48,12 +50,19 @@ class OwnerMail:
         worlds: Mapping[str, World],
         depth: Depth,
         chronicle: Chronicle,
+        secret: str,
     ) -> None:
         self._submitter = submitter
         self._intake = intake
         self._worlds = worlds
         self._depth = depth
         self._chronicle = chronicle
+        self._secret = secret
+
+    def key(self, kind: str, about: str) -> str:
+        """The idempotency key of a letter: the same for the same, also after a restart."""
+        digest = sha256(f"{self._secret} {about}".encode()).hexdigest()
+        return f"postroom-{kind}-{digest[:32]}"
 
     @property
     def owners(self) -> tuple[str, ...]:
