@@ -392,3 +392,23 @@ def test_every_alert_is_in_the_manual_with_what_to_do() -> None:
     }
     assert list(told) == list(AlertKind)
     assert _table("operating.md", "cause") == {cause: [CAUSES[cause]] for cause in Cause}
+
+
+@pytest.mark.parametrize("page", ["flow.md", "internals.md", "decisions"])
+def test_the_rooms_that_a_page_names_are_there(page: str) -> None:
+    """`package/module`, as a stranger would look for it: in the package, or at the top of the repository."""
+    pages = sorted((ROOT / "docs" / page).glob("*.md")) or [ROOT / "docs" / page]
+    packages = "|".join(one.name for one in (ROOT / "daemon" / "postroom").iterdir() if one.is_dir())
+    named = {
+        name
+        for one in pages
+        for name in re.findall(rf"`((?:{packages})/[a-z0-9_/]+)`", one.read_text("utf-8"))
+    }
+    assert named
+    places = [ROOT / "daemon" / "postroom", ROOT]
+    gone = [
+        name
+        for name in sorted(named)
+        if not any((place / f"{name}.py").is_file() or (place / name).is_dir() for place in places)
+    ]
+    assert gone == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from postroom.cli.alarms import ALERTS
+from postroom.cli.alerts import ALERTS
 from postroom.cli.paper import Column, Json, column, dig, plain
 from postroom.cli.wording import short
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from postroom.cli.alarms import about
+from postroom.cli.alerts import about
 from postroom.cli.paper import Json, data, dig, facts, plain, plain_text
 from postroom.cli.wording import said, short
 

@@ -3,7 +3,7 @@
 import click
 
 from postroom.cli.admin import mailboxes_table
-from postroom.cli.alarms import tell_to_do
+from postroom.cli.alerts import tell_to_do
 from postroom.cli.board import boards, headline
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from postroom.config.doubts import find_relay_doubts
 from postroom.config.listener import (
     find_postmaster,
     find_unheard,
@@ -25,11 +24,12 @@ from postroom.config.listener import (
     read_tokens,
 )
 from postroom.config.mailbox import ID, ID_RULE, ReadMailbox, read_mailbox
+from postroom.config.metrics import read_metrics
 from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
-from postroom.config.scraping import read_metrics
 from postroom.config.settings import ApiSettings, DaemonSettings, DigestSettings, Settings
 from postroom.config.table import Span, Table
+from postroom.config.warnings import find_relay_doubts
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.retention import Retention
 from postroom.core.words import shown

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.config.doubts import find_mailbox_doubts
 from postroom.config.listener import read_template
 from postroom.config.relay import (
     CONNECTIONS,
@@ -17,6 +16,7 @@ from postroom.config.relay import (
     read_relay,
 )
 from postroom.config.table import Span, Table, listed
+from postroom.config.warnings import find_mailbox_doubts
 from postroom.core.address import read_address, read_named_address
 from postroom.core.addresslist import read_entry
 from postroom.core.job import Address
