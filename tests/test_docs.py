@@ -398,7 +398,9 @@ def test_every_alert_is_in_the_manual_with_what_to_do() -> None:
 def test_the_rooms_that_a_page_names_are_there(page: str) -> None:
     """`package/module`, as a stranger would look for it: in the package, or at the top of the repository."""
     pages = sorted((ROOT / "docs" / page).glob("*.md")) or [ROOT / "docs" / page]
-    packages = "|".join(one.name for one in (ROOT / "daemon" / "postroom").iterdir() if one.is_dir())
+    packages = "|".join(
+        one.name for one in (ROOT / "daemon" / "postroom").iterdir() if one.is_dir()
+    )
     named = {
         name
         for one in pages
