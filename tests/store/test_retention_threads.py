@@ -115,6 +115,17 @@ async def test_a_number_is_never_given_again(tmp_path: Path) -> None:
         assert second > first
 
 
+async def test_a_thread_from_a_clock_that_was_wrong_does_not_keep_those_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BITE", 2)
+    async with database(tmp_path) as opened:
+        for _ in range(4):
+            await put(opened, S.SENT)
+        await act(opened, "UPDATE thread SET created_at = 9000000000000000000 WHERE number = 2")
+        assert (await retention(opened).run(after(OVER))).threads == 3
+
+
 async def test_a_long_walk_goes_on_where_the_last_run_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
