@@ -68,7 +68,8 @@ async def test_a_thousand_clients_of_the_api_keep_nobody_out(
             if kind == "streams":
                 heard = Counter([await one.status() for one in crowd])
                 assert heard[b"200"] == SHARES.api // 2
-                assert heard[b"503"] > SHARES.api
+                # The rest are told, or hung up on without a word where too many came at once (decision 0025).
+                assert {b"200", b"503"} <= heard.keys() <= {b"200", b"503", b""}
         await _is_served(made, "after@one.example")
         await made.is_as_before()
 

@@ -33,6 +33,7 @@ async def test_mail_of_a_removed_mailbox_is_held_says_why_and_goes_when_it_is_ba
             assert await held_by(post, job) == [("hold", "mailbox removed")]
         async with open_post(settings(tmp_path, relay.port, more=OTHER), clock=post.clock) as post:
             assert (await post.only(job)).state == "pending"
+            await post.quiet()  # the loop sleeps before time jumps, and so hears of it
             await post.run(6 * 365 * 86_400)
             assert (await post.only(job)).state == "sent"
 
