@@ -62,7 +62,7 @@ def _fill(conn: sqlite3.Connection) -> UnitResult[None]:
     return UnitResult(None)
 
 
-async def test_no_step_writes_more_than_500_rows(tmp_path: Path) -> None:
+async def test_no_step_writes_more_than_200_rows(tmp_path: Path) -> None:
     async with database(tmp_path) as opened:
         await opened.write(_fill, lane=WriteLane.REST)
         await put(opened, *[DeliveryState.SENT] * 700, keyed=True)

@@ -118,7 +118,7 @@ async def test_a_number_is_never_given_again(tmp_path: Path) -> None:
 async def test_a_thread_from_a_clock_that_was_wrong_does_not_keep_those_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BITE", 2)
+    monkeypatch.setattr(module, "LOOK", 2)
     async with database(tmp_path) as opened:
         for _ in range(4):
             await put(opened, S.SENT)
@@ -130,7 +130,7 @@ async def test_a_long_walk_goes_on_where_the_last_run_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_THREAD_BITES", 1)
-    monkeypatch.setattr(module, "BITE", 2)
+    monkeypatch.setattr(module, "LOOK", 2)
     async with database(tmp_path) as opened:
         for _ in range(5):
             await put(opened, S.SENT)

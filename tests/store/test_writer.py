@@ -1,6 +1,7 @@
 """One writer: groups, order, patience, and callers that go away."""
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import HandClock
 from support.slow_commit import SlowCommit
+from support.store_host import Faults
 from support.store_probe import insert, probe_database, stored_in, until
 
 
@@ -115,6 +117,40 @@ async def test_what_nobody_waits_for_goes_alone_and_takes_a_quarter_of_the_time(
             before = database.stats().commits
     assert order == ["old 1", "job 0", "job 1", "job 2", "old 2", "job 3", "old 3"]
     assert database.stats().commits - before == 8
+
+
+def in_the_file(directory: Path) -> list[int]:
+    """What the file alone says, without its WAL."""
+    copy = directory / "copy"
+    copy.mkdir(exist_ok=True)
+    shutil.copy(directory / "probe.db", copy)
+    return stored_in(copy)
+
+
+async def test_what_nobody_waits_for_pays_for_its_own_checkpoint(tmp_path: Path) -> None:
+    async with probe_database(tmp_path) as database:
+        await database.write(insert(1), lane=WriteLane.SPARE)
+        assert in_the_file(tmp_path) == [1]
+        await database.write(insert(2), lane=WriteLane.REST)
+        assert in_the_file(tmp_path) == [1]
+        await database.write(insert(3), lane=WriteLane.SPARE)
+        assert in_the_file(tmp_path) == [1, 2, 3]
+
+
+async def test_a_checkpoint_that_fails_takes_nothing_back(tmp_path: Path) -> None:
+    failed: list[str] = []
+
+    def fail(conn: sqlite3.Connection, sql: str) -> None:
+        if "wal_checkpoint(PASSIVE)" in sql:
+            failed.append(sql)
+            message = "disk I/O error"
+            raise sqlite3.OperationalError(message)
+
+    async with probe_database(tmp_path, Faults(before=fail)) as database:
+        assert await database.write(insert(1), lane=WriteLane.SPARE) == 1
+        assert len(failed) == 1
+        assert await database.write(insert(2), lane=WriteLane.REST) == 2
+    assert stored_in(tmp_path) == [1, 2]
 
 
 async def test_the_age_of_the_oldest_uncommitted_outcome_is_known(tmp_path: Path) -> None:

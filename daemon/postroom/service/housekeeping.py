@@ -8,7 +8,7 @@ from postroom.ports.errors import StoreBroken, StoreError
 from postroom.service.joined import Joined
 from postroom.service.tools import Tools
 from postroom.store.sqlite.outbox import Outbox
-from postroom.store.sqlite.retention import BITE, SqliteRetention
+from postroom.store.sqlite.retention import LOOK, SqliteRetention
 
 
 _EVERY: Final = timedelta(minutes=15)
@@ -77,7 +77,7 @@ class Housekeeping:
             missing = await self._staging.find_missing(named) if named else ()
             if missing and (lost := await self._retention.find_still_named(missing)):
                 self._tools.chronicle.spool_missing(len(lost), lost[0])
-            if len(named) < BITE:
+            if len(named) < LOOK:
                 return
 
     async def _keep(self) -> None:

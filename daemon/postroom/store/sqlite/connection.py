@@ -7,6 +7,7 @@ tables in memory, so that a full /var/tmp is no disk error; statements begin and
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -98,6 +99,12 @@ def checkpoint(conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     finally:
         conn.execute(f"PRAGMA busy_timeout = {round(_BUSY_S * 1000)}")
+
+
+def copy_wal(conn: sqlite3.Connection) -> None:
+    """Copy the WAL into the file as far as readers allow; what is committed is safe in either, so that a fault is no news."""
+    with suppress(sqlite3.Error):
+        conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def ask_to_write(conn: sqlite3.Connection) -> None:

@@ -2,7 +2,7 @@
 
 It never takes what answers need (CONTRACT §8 `[retention]`): keys for ever, with the job's final status; as long as
 tokens are valid, of every delivery its number, thread, mailbox, recipient hash and Message-ID, and the threads. A job
-with a delivery that is uncertain, held or not settled does not age. Small bites: each unit writes at most 500 rows, goes
+with a delivery that is uncertain, held or not settled does not age. Small bites: each unit writes at most 200 rows, goes
 alone, and rests while others wait (WriteLane.SPARE).
 
 A job goes in three steps, each safe to be the last before a crash: it is closed (`expired_at`; from then on answers
@@ -44,12 +44,14 @@ from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
 T = TypeVar("T")
 
-# Rows that one unit writes. A delivery leaves ten indexes, which costs as much as several plain rows.
-BITE: Final = 500
-JOBS_BITE: Final = 100
-# An upload is a row and a name less of its file; a thread leaves the fences and delays of its consumers.
-_UPLOADS_BITE: Final = 250
-_THREADS_BITE: Final = 100
+# Rows that one unit writes: what a disk does in 5 ms. A delivery leaves ten indexes, a mail its pages, a thread the fences
+# and delays of its consumers, an upload a row and a name less of its file.
+BITE: Final = 200
+_JOBS_BITE: Final = 50
+_MAILS_BITE: Final = 100
+_UPLOADS_BITE: Final = 80
+_THREADS_BITE: Final = 40
+LOOK: Final = 500  # rows that are only looked at
 
 # A token is valid to the end of the week in which its time is over.
 _WEEK: Final = timedelta(days=7)
@@ -120,7 +122,9 @@ class SqliteRetention:
         """Take everything that is old at `now`."""
         jobs = await self._take_jobs(now)
         events = await self._repeat(DroppingEvents(_before(now, self._kept.events), BITE))
-        received = await self._repeat(DroppingReceived(_before(now, self._kept.events), BITE))
+        received = await self._repeat(
+            DroppingReceived(_before(now, self._kept.events), _MAILS_BITE)
+        )
         answers = self._kept.answers + _WEEK
         of_answers = [(sql, answers) for sql in (DROP_REFS, DROP_KNOWN, DROP_TOMBSTONES)]
         for sql, age in (*MEMORY, *of_answers):
@@ -137,16 +141,16 @@ class SqliteRetention:
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
         """Those of these hex SHA-256 that no row names: what a crash or a refused job left in the spool."""
         found: list[str] = []
-        for at in range(0, len(digests), BITE):
-            some = digests[at : at + BITE]
+        for at in range(0, len(digests), LOOK):
+            some = digests[at : at + LOOK]
             named = await self._database.read(partial(_find_named, digests=some))
             found += [sha256 for sha256 in some if sha256 not in named]
         return tuple(found)
 
     async def find_named(self) -> tuple[str, ...]:
         """The hex SHA-256 of the next files that rows name; the walk goes on with each call, and begins anew at the end."""
-        found = await self._database.read(partial(_next_named, after=self._file, limit=BITE))
-        self._file = found[-1] if len(found) == BITE else ""
+        found = await self._database.read(partial(_next_named, after=self._file, limit=LOOK))
+        self._file = found[-1] if len(found) == LOOK else ""
         return found
 
     async def find_still_named(self, digests: Sequence[str]) -> tuple[str, ...]:
@@ -156,7 +160,7 @@ class SqliteRetention:
 
     async def _take_jobs(self, now: Instant) -> int:
         taken = 0
-        while closed := await self._database.read(partial(find_closed, limit=JOBS_BITE)):
+        while closed := await self._database.read(partial(find_closed, limit=_JOBS_BITE)):
             taken += await self._remove(closed)
         sent, failed = _before(now, self._kept.sent), _before(now, self._kept.failed)
         for status, before in (
@@ -172,7 +176,7 @@ class SqliteRetention:
         taken = 0
         after: tuple[int, int] | None = (0, 0)
         while after is not None:
-            look = partial(find_old, status=status, before=before, after=after, limit=JOBS_BITE)
+            look = partial(find_old, status=status, before=before, after=after, limit=_JOBS_BITE)
             old: OldJobs = await self._database.read(look)
             closed = await self._write(Closing(old.numbers, status, now), 2 * len(old.numbers))
             taken += await self._remove(closed)
@@ -182,13 +186,13 @@ class SqliteRetention:
     async def _remove(self, closed: tuple[int, ...]) -> int:
         left = closed
         while left:
-            left = await self._write(Removing(left, JOBS_BITE), JOBS_BITE)
+            left = await self._write(Removing(left, _JOBS_BITE), _JOBS_BITE)
         return len(closed)
 
     async def _take_threads(self, before: Instant) -> int:
         taken = 0
         for _ in range(_THREAD_BITES):
-            look = partial(find_forgotten, before=before, after=self._thread, limit=BITE)
+            look = partial(find_forgotten, before=before, after=self._thread, limit=LOOK)
             old: OldThreads = await self._database.read(look)
             for at in range(0, len(old.numbers), _THREADS_BITE):
                 some = DroppingThreads(old.numbers[at : at + _THREADS_BITE])

@@ -1,10 +1,11 @@
 """The writer: units queue in four deques, and leave in groups, one transaction each.
 
-Outcomes and control come first, then starts, then the rest. What nobody waits for (WriteLane.SPARE) never joins the others:
-it goes alone, and while others wait it rests three times as long as it took. A whole group is one hop to the writing connection's
-thread (see `group`); the next group forms while that one syncs, and no commit is ever delayed. One callback brings the
-answers back to the loop: first the observers hear of the changes, then the callers wake. There is no task that could
-be cancelled half-way, and a caller that is gone changes nothing.
+Outcomes and control come first, then starts, then the rest. What nobody waits for (WriteLane.SPARE) never joins the
+others: it goes alone, is copied out of the WAL at once, so that nobody else meets its checkpoint, and while others wait
+it rests three times as long as it took. A whole group is one hop to the writing connection's thread (see `group`); the
+next group forms while that one syncs, and no commit is ever delayed. One callback brings the answers back to the loop:
+first the observers hear of the changes, then the callers wake. There is no task that could be cancelled half-way, and a
+caller that is gone changes nothing.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from postroom.ports.changes import Observer
 from postroom.ports.errors import StoreBroken, StoreError, StoreUnavailable
 from postroom.ports.host import Clock
 from postroom.store.sqlite.anchor import Anchor
+from postroom.store.sqlite.connection import copy_wal
 from postroom.store.sqlite.group import Failed, Ran, run_group
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
@@ -187,6 +189,8 @@ class Writer:
         if lost is not None:
             ran.is_broken = True
             ran.fail(StoreBroken(f"{lost} was deleted or replaced"), len(group))
+        if group[0].lane is WriteLane.SPARE and not ran.is_broken:
+            copy_wal(conn)
         took = self._clock.monotonic() - began_at
         with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
             self._loop.call_soon_threadsafe(self._done, group, ran, took)
