@@ -16,7 +16,7 @@ from postroom.core.mailbox import Lane, Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply, Stage
 from postroom.core.speed import SpeedMoved
-from postroom.core.world import Host
+from postroom.core.world import Host, World
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
 from postroom.outbound.dispatch import Dispatcher
@@ -376,6 +376,7 @@ class Loop:
     dispatcher: Dispatcher
     flights: Flights
     host: Host
+    worlds: Mapping[str, World]
     told: Told
     task: asyncio.Task[None] | None = None
 
@@ -414,4 +415,4 @@ def loop(*mailboxes: Mailbox, relays: tuple[Relay, ...] = (), slots: int = 200) 
     flights = Flights(store, attempts, pools, judge, told, clock)
     dispatcher = Dispatcher(store, worlds, host, flights, told, clock)
     store.observer = dispatcher
-    return Loop(clock, store, pools, dispatcher, flights, host, told)
+    return Loop(clock, store, pools, dispatcher, flights, host, worlds, told)

@@ -56,7 +56,8 @@ class Dispatcher:
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
-        self._is_expiring = False
+        self._has_expired = False
+        self._is_ending = False
         self._offset: int | None = None
         self._believed_at: Callable[[], Instant | None] = lambda: None
 
@@ -127,7 +128,7 @@ class Dispatcher:
             self._read_all(group, now)
             self._expire(group)
             self._lines.rest()
-        self._set_alarm(group, now)
+            self._set_alarm(group, now)
 
     def _start_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Start rows, one from each mailbox in turn, until none may go."""
@@ -178,20 +179,19 @@ class Dispatcher:
             feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
         else:
             now, believed_at = self._clock.now(), self._believed_at()
-            feed.end_read(rows, now, self._flights.taken, believed_at)
+            feed.end_read(rows, now, self._flights.taken, believed_at, line.skipped(feed))
         self._woken.set()
 
     def _expire(self, group: asyncio.TaskGroup) -> None:
         """Rows that a gate found past their time are ended by the store, which looks at all of them."""
-        found = False
         if self._believed_at() is not None:
             self._pass_over_expired()
             return
         for line in self._lines.awake:
-            found = found or bool(line.expired)
+            self._has_expired = self._has_expired or bool(line.expired)
             line.expired.clear()
-        if found and not self._is_expiring:
-            self._is_expiring = True
+        if self._has_expired and not self._is_ending:
+            self._has_expired, self._is_ending = False, True
             group.create_task(self._end_expired())
 
     def _pass_over_expired(self) -> None:
@@ -211,8 +211,11 @@ class Dispatcher:
             raise
         except StoreError as problem:
             self._account.store_refused(problem)
+            self._has_expired = True  # their feeds know them no more
+            await self._clock.sleep(READ_AGAIN / SECOND)
         finally:
-            self._is_expiring = False
+            self._is_ending = False
+            self._woken.set()  # more may have run out meanwhile
 
     # -- time ----------------------------------------------------------------------------------
 

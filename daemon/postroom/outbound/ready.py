@@ -77,8 +77,9 @@ class Feed:
         now: Instant,
         taken: set[int],
         believed_at: Instant | None = None,
+        left: frozenset[str] = frozenset(),
     ) -> None:
-        """Keep what was read and is due; `taken` are the rows under way.
+        """Keep what was read and is due; `taken` are the rows under way, `left` the domains that have feeds of their own by now.
 
         `believed_at`: the clock is doubted, and what only it says is due is passed over, until that says so too (`doubtful_at`).
         """
@@ -91,6 +92,8 @@ class Feed:
                 break
             count += 1
             self.cursor = (row.due_at, row.number)
+            if row.domain in left:
+                continue
             doubtful_at = find_doubtful(
                 row.planned_since, row.due_at, row.not_after, now, believed_at
             )

@@ -1,0 +1,143 @@
+"""The delivery loop where two things happen at once: nothing that waits is forgotten, and no place is held for ever."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from postroom.core.delivery import DeliveryState
+from postroom.core.instant import SECOND, Instant
+from postroom.core.mailbox import DomainPace, Lane, Pace
+from postroom.core.world import DomainState
+from postroom.outbound.dispatch import Dispatcher
+from postroom.ports.changes import MailboxPaused
+from postroom.ports.errors import StoreUnavailable
+from postroom.ports.looping import WaitingRow
+from postroom.ports.relay import Dialogue, Envelope
+from support.loop import SENT, FakeOutbox, Loop, loop, mailbox
+
+
+FAILED, PENDING, SENT_STATE = DeliveryState.FAILED, DeliveryState.PENDING, DeliveryState.SENT
+
+
+def pause(run: Loop, *, is_paused: bool = True) -> None:
+    told = MailboxPaused("box", is_paused=is_paused, by="uid:0", reason="")
+    run.dispatcher.committed([told])
+
+
+def within(run: Loop, seconds: float) -> Instant:
+    return Instant(run.clock.now() + int(seconds * SECOND))
+
+
+def answer_after(run: Loop, seconds: float) -> None:
+    async def answer() -> Dialogue:
+        await run.clock.sleep(seconds)
+        return SENT
+
+    def script(envelope: Envelope) -> Dialogue | Awaitable[Dialogue]:
+        return answer() if envelope.recipient else SENT
+
+    run.pools["main"].script = script
+
+
+async def test_what_runs_out_while_others_are_ended_is_ended_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox())
+    first = run.store.add("box", not_after=within(run, 1))
+    second = run.store.add("box", not_after=within(run, 2))
+    pause(run)
+    go_on = asyncio.Event()
+    end_expired = FakeOutbox.end_expired
+
+    async def slow(store: FakeOutbox, now: Instant, limit: int) -> int:
+        count = await end_expired(store, now, limit)
+        await go_on.wait()
+        return count
+
+    monkeypatch.setattr(FakeOutbox, "end_expired", slow)
+    async with run:
+        await run.run(1.5, step=0.5)
+        assert run.store.state(first) is FAILED
+        await run.run(1.5, step=0.5)
+        assert run.store.state(second) is PENDING
+        go_on.set()
+        await run.run(1)
+        assert run.store.state(second) is FAILED
+
+
+async def test_what_the_store_did_not_end_is_ended_when_it_answers_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox())
+    number = run.store.add("box", not_after=within(run, 1))
+    pause(run)
+    end_expired, faults = FakeOutbox.end_expired, [StoreUnavailable("later")] * 3
+
+    async def sick(store: FakeOutbox, now: Instant, limit: int) -> int:
+        if faults:
+            raise faults.pop()
+        return await end_expired(store, now, limit)
+
+    monkeypatch.setattr(FakeOutbox, "end_expired", sick)
+    async with run:
+        await run.run(6)
+        assert run.store.state(number) is FAILED
+    assert run.told.lines.count(("store_refused", "later")) == 3
+
+
+async def test_a_drain_that_waits_for_a_relay_does_nothing_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox(pace=Pace(per_second=1)))
+    answer_after(run, 100)
+    for _ in range(3):
+        run.store.add("box")
+    turns = []
+    turn = Dispatcher._turn
+
+    def counted(dispatcher: Dispatcher, group: asyncio.TaskGroup) -> None:
+        turns.append(run.clock.now())
+        turn(dispatcher, group)
+
+    monkeypatch.setattr(Dispatcher, "_turn", counted)
+    async with run:
+        run.dispatcher.drain()
+        await run.run(30)
+        assert len(turns) < 10
+
+
+async def test_a_row_of_a_domain_that_is_held_back_while_rows_are_read_is_tried_once_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox(pace=Pace(per_second=1)))
+    answer_after(run, 3)
+    find_waiting, go_on = FakeOutbox.find_waiting, asyncio.Event()
+
+    async def slow(
+        store: FakeOutbox, box: str, lane: Lane, **given: object
+    ) -> tuple[WaitingRow, ...]:
+        found = await find_waiting(store, box, lane, **given)
+        if given["domain"] is None and given["after"] is not None:
+            await go_on.wait()
+        return found
+
+    monkeypatch.setattr(FakeOutbox, "find_waiting", slow)
+    for _ in range(4):
+        run.store.add("box")
+    async with run:
+        world = run.worlds["box"]
+        world.mailbox.domains["customer.example"] = DomainState(
+            DomainPace(concurrency=2), None
+        )  # as a reload does
+        for _ in range(12):
+            run.store.add("box")
+        await run.run(4)  # the third of the domain has to wait: it gets a feed of its own
+        pause(run)
+        go_on.set()
+        await run.run(5)
+        pause(run, is_paused=False)
+        answer_after(run, 1.5)
+        await run.run(60)
+        assert run.store.starts == list(range(1, 17))
+        assert (run.host.in_slots, world.mailbox.in_flight) == (0, 0)
