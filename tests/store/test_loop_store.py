@@ -1,5 +1,6 @@
 """Starts, marks and outcomes: what each leaves, what each refuses, and how what waits is found."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -487,6 +488,39 @@ async def test_time_spent_waiting_for_us_does_not_count_towards_the_lifetime(
         assert started is not None
         assert started.series_started_at == one.series_started_at + 60 * MINUTE
         assert started.date_at == one.date_at
+
+
+async def _pause(outbox: Outbox, one: Started) -> None:
+    await outbox.admin.pause("support", "", ACTOR, NOON)
+    assert isinstance(await outbox.loop.mark(one.number, one.claim, NOON), MarkStopped)
+    await outbox.admin.resume("support", ACTOR, NOON)
+
+
+async def _remove(outbox: Outbox, one: Started) -> None:
+    await outbox.admin.note_mailboxes(frozenset(), NOON)
+    assert isinstance(await outbox.loop.mark(one.number, one.claim, NOON), MarkStopped)
+    await outbox.admin.hold_missing_mailboxes(frozenset({"support"}), NOON)
+
+
+async def _wait_for_nothing(outbox: Outbox, one: Started) -> None:
+    """It stays under way, and the next start of the daemon finds it so."""
+
+
+@pytest.mark.parametrize("put_back", [_pause, _remove, _wait_for_nothing])
+async def test_what_is_put_back_time_and_again_has_no_longer_life_for_it(
+    tmp_path: Path, put_back: Callable[[Outbox, Started], Awaitable[None]]
+) -> None:
+    at = NOON
+    for _ in range(3):
+        async with outbox_in(tmp_path) as outbox:
+            if at == NOON:
+                await outbox.admin.hold_missing_mailboxes(frozenset({"support"}), NOON)
+                await outbox.intake.accept(new_job(outbox.intake))
+            at = Instant(at + 60 * MINUTE)
+            started = await outbox.loop.start(replace(start_of(1), at=at))
+            assert isinstance(started, Started)
+            assert started.series_started_at == at
+            await put_back(outbox, started)
 
 
 DAMAGE = {

@@ -13,7 +13,7 @@ from postroom.ports.changes import Change, MailboxPaused
 from postroom.ports.desk import Actor
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import each_mailbox
-from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -48,7 +48,7 @@ _HOLD: Final = f"""
     WHERE number = ? RETURNING {MOVED}"""
 _STOP: Final = f"""
     UPDATE delivery SET state = 'held', hold_reason = 'mailbox_removed', reason_code = 'mailbox_removed', stage = NULL,
-        deferrals = deferrals + 1, crashes = 0, version = version + 1
+        deferrals = deferrals + 1, crashes = 0, {WAITS_ON}, version = version + 1
     WHERE number = ? RETURNING {MOVED}"""
 _HELD: Final = """
     SELECT number, state FROM delivery

@@ -16,7 +16,7 @@ from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
 from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
-from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -57,9 +57,13 @@ _STOP: Final = """
     UPDATE delivery SET state = :after, reason_code = :reason, due_at = NULL, stage = NULL, crashes = 0,
                         settled_at = :at, settled_by = 'loop', version = version + 1
     WHERE number = :number"""
-_PUT_BACK: Final = """
-    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + :is_deferral, stage = NULL,
-                        crashes = 0, due_at = CASE WHEN :later THEN :at + :later ELSE due_at END, version = version + 1
+_PUT_BACK: Final = f"""
+    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + 1, stage = NULL, crashes = 0,
+                        {WAITS_ON}, version = version + 1
+    WHERE number = :number"""
+_PUT_OFF: Final = """
+    UPDATE delivery SET state = 'pending', reason_code = :reason, stage = NULL, crashes = 0, due_at = :at + :later,
+                        version = version + 1
     WHERE number = :number"""
 _COME_BACK: Final = "UPDATE delivery SET due_at = ?, version = version + 1 WHERE number = ?"
 
@@ -245,8 +249,8 @@ def _stop(
         "reason": stopped.reason_code,
         "at": at,
         "number": row["number"],
-        "is_deferral": stopped.since is None,
-        "later": INBOUND_AGAIN if stopped.since is not None else 0,
+        "later": INBOUND_AGAIN,
     }
-    conn.execute(_PUT_BACK if stopped.state in WAITING else _STOP, given)
+    put_back = _PUT_BACK if stopped.since is None else _PUT_OFF
+    conn.execute(put_back if stopped.state in WAITING else _STOP, given)
     return record(conn, row, Step(before, stopped.state, at, BY, stopped.reason_code))

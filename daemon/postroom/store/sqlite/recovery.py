@@ -18,7 +18,7 @@ from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
-from postroom.store.sqlite.transition import Step, record, settle
+from postroom.store.sqlite.transition import WAITS_ON, Step, record, settle
 
 
 BY: Final = "recovery"
@@ -35,9 +35,9 @@ _BACK_HISTORY: Final = """
     INSERT INTO history (delivery, before, after, at, reason_code, by)
     SELECT number, 'sending', 'pending', :now, 'crash.before_mark', 'recovery'
     FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NULL"""
-_BACK: Final = """
+_BACK: Final = f"""
     UPDATE delivery SET state = 'pending', reason_code = 'crash.before_mark', crashes = crashes + :crash,
-                        due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
+                        due_at = coalesce(due_at, :now), stage = NULL, {WAITS_ON}, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
 _PROVEN: Final = """
     UPDATE delivery SET state = 'sent', reason_code = evidence, evidence = NULL, due_at = NULL, crashes = 0,
