@@ -8,13 +8,14 @@ import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.retention import Retention
+from postroom.ports.looping import Started
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
-from support.store_host import outbox_in, sqlite_error
-from support.store_jobs import new_job
+from support.store_host import NOON, outbox_in, rows_in, sqlite_error
+from support.store_jobs import new_job, outcome_of, start_of
 
 
 def damage(sql: str):  # type: ignore[no-untyped-def]
@@ -23,6 +24,56 @@ def damage(sql: str):  # type: ignore[no-untyped-def]
         return UnitResult(None)
 
     return unit
+
+
+TEXTS = (
+    "delivery SET recipient",
+    "delivery SET mailbox_id",
+    "delivery SET domain",
+    "delivery SET message_id",
+    "job SET trace_id",
+    "job SET metadata",
+    "thread SET conversation_key",
+    "thread SET metadata",
+)
+
+
+def spoil(text: str):  # type: ignore[no-untyped-def]
+    return damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) || number")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_what_became_of_a_delivery_is_stored_whatever_is_damaged_of_it(
+    tmp_path: Path, text: str
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.intake.accept(new_job(outbox.intake, not_after=Instant(NOON + 1)))
+        started = await outbox.loop.start(start_of(1))
+        assert isinstance(started, Started)
+        await outbox.loop.mark(1, started.claim, NOON)
+        await outbox.database.write(spoil(text), lane=WriteLane.REST)
+        sent = outcome_of(1, started.claim, DeliveryState.SENT)
+        assert await outbox.loop.finish(sent) is DeliveryState.SENT
+        assert await outbox.loop.end_expired(Instant(NOON + 2), 10) == 1
+    told = [kind for (kind,) in rows_in(tmp_path, "SELECT type FROM event ORDER BY seq")]
+    assert told == ["delivery.sent", "delivery.failed"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_a_daemon_starts_whatever_is_damaged_of_what_a_crash_left(
+    tmp_path: Path, text: str
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        for number in (1, 2):
+            await outbox.intake.accept(new_job(outbox.intake))
+            started = await outbox.loop.start(start_of(number))
+            assert isinstance(started, Started)
+        await outbox.loop.mark(2, started.claim, NOON)
+        await outbox.database.write(spoil(text), lane=WriteLane.REST)
+    async with outbox_in(tmp_path):
+        states = [state for (state,) in rows_in(tmp_path, "SELECT state FROM delivery")]
+        assert states == ["pending", "uncertain"]
 
 
 async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:

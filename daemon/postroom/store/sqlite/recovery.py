@@ -18,6 +18,7 @@ from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
+from postroom.store.sqlite.spoiled import readable
 from postroom.store.sqlite.transition import WAITS_ON, Step, record, settle
 
 
@@ -98,18 +99,8 @@ class Found:
 
 def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
-    poison = _end_poison(conn, now) if is_crash else 0
-    given = {"now": now, "crash": int(is_crash)}
-    _settle_proven(conn, now)
-    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
-    conn.execute(_BACK_HISTORY, given)
-    back = conn.execute(_BACK, given).rowcount
-    conn.execute(_DOUBT_HISTORY, given)
-    doubtful = conn.execute(_DOUBT, given).fetchall()
-    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
-    for job in {row["job"] for row in doubtful}:
-        settle(conn, job, now)
-    return Found(back, len(doubtful), poison)
+    with readable(conn):
+        return _recover(conn, now, is_crash=is_crash)
 
 
 def leave_out_numbers(conn: sqlite3.Connection, now: Instant) -> None:
@@ -135,6 +126,21 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> int:
         held += conn.execute(_HOLD, given).rowcount
         after = up_to
     return held
+
+
+def _recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
+    poison = _end_poison(conn, now) if is_crash else 0
+    given = {"now": now, "crash": int(is_crash)}
+    _settle_proven(conn, now)
+    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
+    conn.execute(_BACK_HISTORY, given)
+    back = conn.execute(_BACK, given).rowcount
+    conn.execute(_DOUBT_HISTORY, given)
+    doubtful = conn.execute(_DOUBT, given).fetchall()
+    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
+    for job in {row["job"] for row in doubtful}:
+        settle(conn, job, now)
+    return Found(back, len(doubtful), poison)
 
 
 def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:

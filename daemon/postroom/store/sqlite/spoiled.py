@@ -1,11 +1,14 @@
 """What of a stored row can not be read: a disk, a memory or a hand damaged it, and one row must not stop the others.
 
 Rules: nothing is deleted and nothing is guessed. A damaged delivery is held, a damaged message that came in stays where
-it is, a damaged event is shown as one that can not be read.
+it is, a damaged event is shown as one that can not be read. What has happened is written down all the same (`readable`):
+what became of a delivery can not wait for a person who mends a text of it.
 Known limits: damage to SQLite's own pages is no row: it breaks the store, and ends the daemon.
 """
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
@@ -23,9 +26,24 @@ def check_spoiled(error: Exception) -> None:
         raise error
 
 
+@contextmanager
+def readable(conn: sqlite3.Connection) -> Iterator[None]:
+    """Read texts that are no UTF-8, a sign standing for what is damaged; until the end of the block."""
+    strict = conn.text_factory
+    conn.text_factory = _read
+    try:
+        yield
+    finally:
+        conn.text_factory = strict
+
+
 def find_document(text: str, kind: type[T]) -> T | None:
     """A stored JSON document; None where it is damaged."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.MsgspecError:
         return None
+
+
+def _read(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
