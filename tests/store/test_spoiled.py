@@ -8,10 +8,12 @@ import pytest
 
 from postroom.core.delivery import DeliveryState
 from postroom.core.retention import Retention
+from postroom.ports.arriving import Doubled, Published
 from postroom.ports.looping import Started
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.arrivals import PostOffice, in_mail, token_of
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
 from support.store_host import NOON, outbox_in, rows_in, sqlite_error
@@ -88,6 +90,47 @@ async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Pat
         assert "text" in lease.events[1].data
         await desk.complete(lease)
         assert await desk.lease() == ()
+
+
+OF_THREADS = (
+    "conversation_key = CAST(x'ff' AS TEXT)",
+    "metadata = CAST(x'ff' AS TEXT)",
+    "metadata = '{'",
+)
+
+
+@pytest.mark.parametrize("text", [*OF_THREADS, "mailbox_id = CAST(x'ff' AS TEXT)"])
+async def test_a_damaged_thread_is_leased_and_keeps_no_other_from_whoever_asks(
+    tmp_path: Path, text: str
+) -> None:
+    async with lease_desk(tmp_path) as desk:
+        seq = await desk.event(await desk.thread())
+        spoilt = damage(f"UPDATE thread SET {text}")  # noqa: S608
+        await desk.outbox.database.write(spoilt, lane=WriteLane.REST)
+        later = await desk.event(await desk.thread())
+        first, second = await desk.lease(max_threads=2)
+        assert (seqs(first), seqs(second)) == ([seq], [later])
+        await desk.extend(first)
+        await desk.release(first)
+        desk.pass_s(3600)
+        await desk.outbox.leases.sweep(desk.clock.now())
+        await desk.complete(await desk.one())
+
+
+@pytest.mark.parametrize(
+    "text", [*(f"thread SET {one}" for one in OF_THREADS), "event SET data = '{'"]
+)
+async def test_an_answer_and_its_copy_come_into_a_damaged_thread(tmp_path: Path, text: str) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        await office.sent()
+        mail = in_mail(message_id="<1@customer.example>")
+        await office.publish(mail, token_of(1))
+        await outbox.database.write(damage(f"UPDATE {text}"), lane=WriteLane.REST)
+        assert isinstance(await office.publish(mail, token_of(1)), Doubled)
+        again = await office.publish(in_mail(message_id="<2@customer.example>"), token_of(1))
+        assert isinstance(again, Published)
+        assert again.thread_number == 1
 
 
 async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from postroom.core.instant import Instant
 from postroom.core.record import EventRecord
 from postroom.ports.leasing import Lease, ThreadView
 from postroom.store.sqlite import rows
+from postroom.store.sqlite.spoiled import find_document
 
 
 MAX_EVENTS: Final = 100  # CONTRACT §4: of one lease
@@ -118,5 +119,5 @@ def _thread(conn: sqlite3.Connection, number: int) -> ThreadView:
         version=row["version"],
         mailbox_id=row["mailbox_id"],
         conversation_id=row["conversation_key"],
-        metadata={} if metadata is None else msgspec.json.decode(metadata, type=dict[str, str]),
+        metadata=(metadata and find_document(metadata, dict[str, str])) or {},
     )

@@ -26,7 +26,6 @@ from postroom.store.sqlite.loop_scopes import (
 )
 from postroom.store.sqlite.loop_speeds import write_speed
 from postroom.store.sqlite.loop_start import BY
-from postroom.store.sqlite.spoiled import readable
 from postroom.store.sqlite.transition import Step, record, storable
 from postroom.store.sqlite.unit import UnitResult
 
@@ -78,17 +77,6 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
     Where the delivery was moved on meanwhile (cancelled before its mark), only what was learned of relay and mailbox
     is recorded.
     """
-    with readable(conn):
-        return _finish(conn, outcome)
-
-
-def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
-    """Fail waiting rows whose `not_after` is over; what the relay said last is kept."""
-    with readable(conn):
-        return _end_expired(conn, now, limit)
-
-
-def _finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliveryState]:
     row = conn.execute(_FIND, (outcome.number,)).fetchone()
     _learn(conn, outcome)
     for alias in relay_aliases(storable(outcome.relay_message_id)):
@@ -105,7 +93,8 @@ def _finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySt
     return UnitResult(end.after, changes)
 
 
-def _end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
+def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResult[int]:
+    """Fail waiting rows whose `not_after` is over; what the relay said last is kept."""
     rows = conn.execute(_PAST_NOT_AFTER, (now, limit)).fetchall()
     changes: list[Change] = []
     for row in rows:

@@ -1,8 +1,8 @@
 """What of a stored row can not be read: a disk, a memory or a hand damaged it, and one row must not stop the others.
 
 Rules: nothing is deleted and nothing is guessed. A damaged delivery is held, a damaged message that came in stays where
-it is, a damaged event is shown as one that can not be read. What has happened is written down all the same (`readable`):
-what became of a delivery can not wait for a person who mends a text of it.
+it is, a damaged event is shown as one that can not be read. What has happened is written down all the same, and nobody
+waits behind what is damaged (`lenient`): the rest can not wait for a person who mends a text.
 Known limits: damage to SQLite's own pages is no row: it breaks the store, and ends the daemon.
 """
 
@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
+
+from postroom.store.sqlite.unit import Unit, UnitResult
 
 
 T = TypeVar("T")
@@ -24,6 +26,16 @@ def check_spoiled(error: Exception) -> None:
     """Return when the row is to blame. Raises the error when SQLite itself could not do it."""
     if getattr(error, "sqlite_errorcode", None) is not None:
         raise error
+
+
+def lenient(unit: Unit[T]) -> Unit[T]:
+    """The unit, reading so that no damaged text stops it."""
+
+    def run(conn: sqlite3.Connection) -> UnitResult[T]:
+        with readable(conn):
+            return unit(conn)
+
+    return run
 
 
 @contextmanager
