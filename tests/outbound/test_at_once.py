@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from postroom.core.instant import SECOND, Instant
 from postroom.core.mailbox import DomainPace, Lane, Pace
 from postroom.core.world import DomainState
 from postroom.outbound.dispatch import Dispatcher
+from postroom.outbound.flight import Flights
 from postroom.ports.changes import MailboxPaused
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.looping import WaitingRow
@@ -84,6 +86,58 @@ async def test_what_the_store_did_not_end_is_ended_when_it_answers_again(
         await run.run(6)
         assert run.store.state(number) is FAILED
     assert run.told.lines.count(("store_refused", "later")) == 3
+
+
+async def test_waits_of_a_clock_that_went_back_are_shortened_when_the_store_answers_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox())
+    year = Instant(run.clock.now() + 365 * 24 * 3600 * SECOND)
+    number = run.store.add("box", due_at=year, state=DeliveryState.RETRY_SCHEDULED)
+    pull_in, faults = FakeOutbox.pull_in, [StoreUnavailable("later")] * 3
+
+    async def sick(store: FakeOutbox, *given: Any) -> int:
+        if faults:
+            raise faults.pop()
+        return await pull_in(store, *given)
+
+    monkeypatch.setattr(FakeOutbox, "pull_in", sick)
+    async with run:
+        await run.run(2 * 3600, step=60)
+        assert run.store.state(number) is SENT_STATE
+
+
+async def test_what_is_launched_in_the_moment_of_the_end_does_not_hold_it_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox())
+    launch = Flights.launch
+
+    def launch_last(flights: Flights, *given: Any) -> None:
+        launch(flights, *given)
+        run.dispatcher.drain()
+        run.dispatcher.interrupt()
+
+    monkeypatch.setattr(Flights, "launch", launch_last)
+    number = run.store.add("box")
+    async with run:
+        assert run.store.state(number) is not SENT_STATE
+        assert run.task is not None
+        assert run.task.done()
+        assert (run.host.in_slots, run.flights.is_empty) == (0, True)
+
+
+async def test_an_answer_of_the_relay_outlives_the_end_of_a_drain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(mailbox())
+    run.store.finish_failures += [StoreUnavailable("later")] * 2
+    number = run.store.add("box")
+    async with run:
+        run.dispatcher.drain()
+        run.dispatcher.interrupt()
+        await run.run(2)
+        assert run.store.state(number) is SENT_STATE
 
 
 async def test_a_drain_that_waits_for_a_relay_does_nothing_meanwhile(

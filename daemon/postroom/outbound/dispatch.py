@@ -17,6 +17,7 @@ from postroom.core.instant import SECOND, Instant, Moment, later
 from postroom.core.mailbox import Lane
 from postroom.core.outcome import LONGEST_STATED
 from postroom.core.world import Host, World
+from postroom.outbound.errand import Errand
 from postroom.outbound.flight import Flights
 from postroom.outbound.line import Line, Queue
 from postroom.outbound.lines import Lines
@@ -56,8 +57,8 @@ class Dispatcher:
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
-        self._has_expired = False
-        self._is_ending = False
+        self._ending = Errand(self._end_expired, account, clock, self._woken)
+        self._pulling_in = Errand(self._pull_in, account, clock, self._woken)
         self._offset: int | None = None
         self._believed_at: Callable[[], Instant | None] = lambda: None
 
@@ -122,8 +123,8 @@ class Dispatcher:
 
     def _turn(self, group: asyncio.TaskGroup) -> None:
         now = self._now()
-        self._look_at_clock(group, now)
         if not self._host.is_draining:
+            self._look_at_clock(group, now)
             self._start_all(group, now)
             self._read_all(group, now)
             self._expire(group)
@@ -188,11 +189,9 @@ class Dispatcher:
             self._pass_over_expired()
             return
         for line in self._lines.awake:
-            self._has_expired = self._has_expired or bool(line.expired)
+            self._ending.is_wanted |= bool(line.expired)
             line.expired.clear()
-        if self._has_expired and not self._is_ending:
-            self._has_expired, self._is_ending = False, True
-            group.create_task(self._end_expired())
+        self._ending.run_in(group)
 
     def _pass_over_expired(self) -> None:
         for line in self._lines.awake:
@@ -202,20 +201,10 @@ class Dispatcher:
                 feed.pass_over(Instant(min(over) + 1))
 
     async def _end_expired(self) -> None:
-        try:
-            count = BITE
-            while count == BITE:
-                count = await self._store.end_expired(self._clock.now(), BITE)
-                self._account.expired(count)
-        except StoreBroken:
-            raise
-        except StoreError as problem:
-            self._account.store_refused(problem)
-            self._has_expired = True  # their feeds know them no more
-            await self._clock.sleep(READ_AGAIN / SECOND)
-        finally:
-            self._is_ending = False
-            self._woken.set()  # more may have run out meanwhile
+        count = BITE
+        while count == BITE:
+            count = await self._store.end_expired(self._clock.now(), BITE)
+            self._account.expired(count)
 
     # -- time ----------------------------------------------------------------------------------
 
@@ -231,26 +220,21 @@ class Dispatcher:
         for feed in self._lines.feeds:
             feed.look_again(believed_at)
         offset = now.at - now.mono
-        has_gone_back = self._offset is None or offset < self._offset - JUMP
+        if self._offset is None or offset < self._offset - JUMP:
+            for line in self._lines.values():
+                line.world.mend(now.at)
+            self._pulling_in.is_wanted = True
         self._offset = offset
-        if not has_gone_back:
-            return
-        for line in self._lines.values():
-            line.world.mend(now.at)
-            group.create_task(self._pull_in(line))
+        self._pulling_in.run_in(group)
 
-    async def _pull_in(self, line: Line) -> None:
-        mailbox = line.world.mailbox.mailbox
-        now = self._clock.now()
-        latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
-        try:
+    async def _pull_in(self) -> None:
+        for line in tuple(self._lines.values()):
+            mailbox = line.world.mailbox.mailbox
+            now = self._clock.now()
+            latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
             for lane in Lane:
                 while await self._store.pull_in(mailbox.id, lane, now, latest, BITE) == BITE:
                     pass
-        except StoreBroken:
-            raise
-        except StoreError as problem:
-            self._account.store_refused(problem)
 
     def _set_alarm(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Wake up when the first gate opens or the first unread row is due, at the latest after RECHECK_S."""

@@ -82,8 +82,8 @@ class Flights:
 
     def interrupt(self) -> None:
         """Give up every dialogue; the outcomes are still stored."""
-        for task in self._tasks.values():
-            task.cancel()
+        # One step of the loop later: what was launched in this one has begun by then, and frees its place.
+        asyncio.get_running_loop().call_soon(self._give_up)
 
     def launch(
         self,
@@ -103,6 +103,11 @@ class Flights:
         place = _Place(world, held, pool, _buckets(world, held))
         self._places[row.number] = place
         self._tasks[row.number] = group.create_task(self._fly(group, place, row, landed))
+
+    def _give_up(self) -> None:
+        for number, task in self._tasks.items():
+            if not self._backlog.has(number):  # else its dialogue is over
+                task.cancel()
 
     async def _fly(
         self, group: asyncio.TaskGroup, place: _Place, row: WaitingRow, landed: Landed
