@@ -6,10 +6,10 @@ import pytest
 
 from postroom.core.breaker import CLOSED, Breaker, BreakerState
 from postroom.core.instant import MINUTE, Moment
-from postroom.core.mailbox import Lane, LaneShares, Pace
+from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import FORGOTTEN
-from postroom.core.world import World
+from postroom.core.world import PAUSED, World
 from support.decide_world import Waiting, a_world, at, moment
 
 
@@ -66,10 +66,23 @@ def test_an_end_of_another_one_leaves_the_probe_under_way() -> None:
 def test_a_domain_is_held_back_while_it_is_paused() -> None:
     world = a_world()
     assert not world.is_held_back("example.com", moment())
-    world.pause_domain("example.com", at(60), ReasonCode.DOMAIN_DEFERRED)
+    world.pause_domain("example.com", at(60), ReasonCode.DOMAIN_DEFERRED, at())
     assert world.is_held_back("example.com", moment(59))
     assert not world.is_held_back("example.com", moment(60))
     assert not world.is_held_back("other.example", moment())
+
+
+def test_domains_that_were_paused_once_are_not_kept_in_mind_for_ever() -> None:
+    world = a_world(domain_pace={"paced.example": DomainPace(1.0)})
+    world.pause_domain("busy.example", at(1), ReasonCode.DOMAIN_DEFERRED, at())
+    held = world.reserve(Waiting(domain="busy.example"), moment(2))
+    for number in range(3 * PAUSED):
+        until, name = at(number + 60), f"{number}.example"
+        world.pause_domain(name, until, ReasonCode.DOMAIN_DEFERRED, at(number))
+        assert world.is_held_back(name, moment(number))
+    assert len(world.mailbox.domains) <= PAUSED
+    assert {"paced.example", "busy.example"} < world.mailbox.domains.keys()
+    world.release(held, reached_mail=True)
 
 
 def test_a_domain_is_held_back_while_it_is_slowed_down() -> None:

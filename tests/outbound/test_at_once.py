@@ -12,7 +12,8 @@ from postroom.core.mailbox import DomainPace, Lane, Pace
 from postroom.core.world import DomainState
 from postroom.outbound.dispatch import Dispatcher
 from postroom.outbound.flight import Flights
-from postroom.ports.changes import MailboxPaused
+from postroom.outbound.line import Line
+from postroom.ports.changes import MailboxPaused, RowsGone
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.looping import WaitingRow
 from postroom.ports.relay import Dialogue, Envelope
@@ -159,6 +160,27 @@ async def test_a_drain_that_waits_for_a_relay_does_nothing_meanwhile(
         run.dispatcher.drain()
         await run.run(30)
         assert len(turns) < 10
+
+
+async def test_mailboxes_in_which_nothing_waits_cost_those_nothing_that_end_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = loop(*(mailbox(f"idle{n}") for n in range(5)), mailbox())
+    pause(run)
+    for box in run.worlds:
+        run.store.add(box)
+    asked: list[str] = []
+    forget = Line.forget
+
+    def counted(line: Line, number: int) -> None:
+        asked.append(line.world.mailbox.mailbox.id)
+        forget(line, number)
+
+    monkeypatch.setattr(Line, "forget", counted)
+    async with run:
+        run.dispatcher.committed([RowsGone((6,))])
+        assert asked == ["box"]
+        assert not run.dispatcher.queues()
 
 
 async def test_a_row_of_a_domain_that_is_held_back_while_rows_are_read_is_tried_once_at_a_time(

@@ -4,16 +4,11 @@ Rules: no bound is filled up by it. Who is under way stays counted. Breakers sta
 reached in another way: then the next probe may go at once, and how older attempts end says nothing about it.
 """
 
-from typing import Final
-
 from postroom.core.breaker import renewed
 from postroom.core.instant import Moment
-from postroom.core.mailbox import DomainPace, Mailbox, Relay
+from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.pace import Meter, changed_gcra
-from postroom.core.world import DomainState, MailboxState, RelayState
-
-
-_FREE: Final = DomainPace()
+from postroom.core.world import FREE, DomainState, MailboxState, RelayState
 
 
 def change_relay(state: RelayState, relay: Relay, now: Moment) -> Meter:
@@ -43,9 +38,9 @@ def change_mailbox(state: MailboxState, mailbox: Mailbox, now: Moment) -> Meter:
 def _change_domains(state: MailboxState, mailbox: Mailbox, mono: int) -> None:
     """Domains that are bounded no more are kept while something is known of them."""
     for name in mailbox.domain_pace.keys() - state.domains.keys():
-        state.domains[name] = DomainState(_FREE, None)
+        state.domains[name] = DomainState(FREE, None)
     for name, domain in list(state.domains.items()):
-        domain.pace = mailbox.domain_pace.get(name, _FREE)
+        domain.pace = mailbox.domain_pace.get(name, FREE)
         domain.second = changed_gcra(domain.second, domain.pace.per_second, domain.pace.burst, mono)
-        if domain.pace == _FREE and not domain.in_flight and domain.paused_until is None:
+        if domain.pace == FREE and not domain.in_flight and domain.paused_until is None:
             del state.domains[name]

@@ -24,6 +24,11 @@ STREAMS: Final = (
 SLOWED: Final = (
     200  # domains that it slows down at once; beyond it whoever complained longest ago is not
 )
+PAUSED: Final = (
+    1024  # domains that a mailbox keeps in mind; beyond it those are forgotten whose pause is over
+)
+
+FREE: Final = DomainPace()  # a domain that nobody set a pace for
 
 
 class Row(Protocol):
@@ -101,6 +106,10 @@ class DomainState:
     in_flight: int = 0
     paused_until: Instant | None = None
     reason: ReasonCode | None = None
+
+    def is_idle(self, now: Instant) -> bool:
+        """Whether nothing has to be known of it."""
+        return self.pace == FREE and not self.in_flight and (self.paused_until or 0) <= now
 
 
 @dataclass(slots=True)
@@ -214,9 +223,15 @@ class World:
         """Whether what it comes to speaks of the mailbox as it sends now."""
         return held.mailbox_era == self.mailbox.era
 
-    def pause_domain(self, domain: str, until_at: Instant, reason: ReasonCode) -> None:
+    def pause_domain(
+        self, domain: str, until_at: Instant, reason: ReasonCode, now: Instant
+    ) -> None:
         """Leave a recipient domain alone until then."""
-        found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
+        domains = self.mailbox.domains
+        if len(domains) >= PAUSED:
+            for name in [name for name, one in domains.items() if one.is_idle(now)]:
+                del domains[name]
+        found = domains.setdefault(domain, DomainState(FREE, None))
         found.paused_until, found.reason = until_at, reason
 
     def is_held_back(self, domain: str, now: Moment) -> bool:
