@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.mailbox import Lane
 from postroom.core.retention import Retention
 from postroom.ports.arriving import Doubled, Published
 from postroom.ports.looping import Started
@@ -76,6 +77,40 @@ async def test_a_daemon_starts_whatever_is_damaged_of_what_a_crash_left(
     async with outbox_in(tmp_path):
         states = [state for (state,) in rows_in(tmp_path, "SELECT state FROM delivery")]
         assert states == ["pending", "uncertain"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_set_aside"),
+    [
+        ("delivery SET domain", True),
+        ("delivery SET mailbox_id", False),
+        ("job SET mailbox_id", False),
+    ],
+)
+async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
+    tmp_path: Path, text: str, *, is_set_aside: bool
+) -> None:
+    configured = frozenset({"support"})
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.intake.accept(new_job(outbox.intake))
+        spoilt = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) WHERE number = 1")
+        await outbox.database.write(spoilt, lane=WriteLane.REST)
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.admin.hold_missing_mailboxes(configured, NOON)
+        counts = await outbox.reader.count_by_state()
+        assert {mailbox for mailbox, _, _ in counts} == configured
+        assert "support" in await outbox.reader.count_accepted(NOON)
+        assert await outbox.loop.find_mailbox_queues() == (("support", Lane.STANDARD),)
+        found = await outbox.loop.find_waiting(
+            "support", Lane.STANDARD, domain=None, skip=frozenset(), after=None, limit=10
+        )
+        started = [await outbox.loop.start(start_of(row.number)) for row in found]
+        assert isinstance(started[-1], Started)
+        first = await outbox.database.read(
+            lambda conn: conn.execute("SELECT hold_reason FROM delivery").fetchone()[0]
+        )
+        assert first == ("unreadable" if is_set_aside else None)
 
 
 async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from postroom.store.sqlite.admin_retry import InBulk, Releasing, Resolving, Retr
 from postroom.store.sqlite.admin_thread import ResumingThread
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reads_deliveries import find_candidates
+from postroom.store.sqlite.spoiled import lenient
 from postroom.store.sqlite.staged import Staging
 from postroom.store.sqlite.unit import Unit, WriteLane
 
@@ -180,7 +181,7 @@ class SqliteAdmin:
 
     async def settle_mailbox(self, mailbox_id: str, at: Instant) -> None:
         """Hold what waits for a mailbox that is gone, free what was held for one that is there."""
-        unit = SettlingMailbox(mailbox_id, at, BITE)
+        unit = lenient(SettlingMailbox(mailbox_id, at, BITE))
         while await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS_EACH * BITE):
             pass
 

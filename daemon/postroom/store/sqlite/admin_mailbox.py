@@ -13,6 +13,7 @@ from postroom.ports.changes import Change, MailboxPaused
 from postroom.ports.desk import Actor
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import each_mailbox
+from postroom.store.sqlite.spoiled import is_damaged, readable
 from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -139,7 +140,9 @@ class NotingMailboxes:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[tuple[str, ...]]:
         """Every mailbox that was ever there."""
-        for mailbox_id in sorted(self.configured | set(each_mailbox(conn, None))):
+        with readable(conn):
+            of_jobs = {one for one in each_mailbox(conn, None) if not is_damaged(one)}
+        for mailbox_id in sorted(self.configured | of_jobs):
             conn.execute(_KNOW, (mailbox_id,))
         known = [row[0] for row in conn.execute(_KNOWN)]
         gone = [mailbox_id for mailbox_id in known if mailbox_id not in self.configured]

@@ -15,7 +15,7 @@ from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
-from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled, readable
 from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -119,7 +119,8 @@ def _look(
 
 
 def _set_aside(conn: sqlite3.Connection, given: Start) -> tuple[Change, ...]:
-    row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
+    with readable(conn):
+        row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
     conn.execute(_SET_ASIDE, (given.number,))
     step = Step(DeliveryState(row["state"]), _S.HELD, given.at, BY)
     told = DeliveryQuarantined(given.number, row["job"], row["mailbox_id"])

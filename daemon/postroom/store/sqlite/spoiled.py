@@ -18,6 +18,8 @@ from postroom.store.sqlite.unit import Unit, UnitResult
 
 T = TypeVar("T")
 
+_SIGN: Final = "\N{REPLACEMENT CHARACTER}"
+
 # Of sqlite3 a text that is no UTF-8, of our readers a word or a document that is none.
 SPOILED: Final = (msgspec.MsgspecError, sqlite3.OperationalError, ValueError, TypeError)
 
@@ -47,6 +49,11 @@ def readable(conn: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         conn.text_factory = strict
+
+
+def is_damaged(text: str) -> bool:
+    """Whether something of a text that was read so (`readable`) is damaged."""
+    return _SIGN in text
 
 
 def find_document(text: str, kind: type[T]) -> T | None:
