@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from postroom.core.changeover import change_mailbox
 from postroom.core.delivery import DeliveryState
-from postroom.core.instant import SECOND, Instant
+from postroom.core.instant import SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, Pace
 from postroom.core.world import DomainState
 from postroom.outbound.dispatch import Dispatcher
@@ -160,6 +161,20 @@ async def test_a_drain_that_waits_for_a_relay_does_nothing_meanwhile(
         run.dispatcher.drain()
         await run.run(30)
         assert len(turns) < 10
+
+
+async def test_what_waits_long_for_a_relay_of_before_says_nothing_about_the_new_one() -> None:
+    run = loop(mailbox())
+    run.pools["main"].is_slow = True
+    answer_after(run, 600)
+    for _ in range(3):
+        run.store.add("box")
+    async with run:
+        await run.run(20)
+        world, now = run.worlds["box"], Moment(run.clock.now(), run.clock.monotonic())
+        change_mailbox(world.mailbox, mailbox(relay_id="another"), now)  # as a reload does
+        await run.run(30)
+        assert world.mailbox.breaker.is_closed
 
 
 async def test_mailboxes_in_which_nothing_waits_cost_those_nothing_that_end_something(

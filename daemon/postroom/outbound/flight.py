@@ -179,7 +179,7 @@ class Flights:
         def on_slow() -> None:
             world.leave_slots(held)
             self.moved.set()
-            self._watches[row.number] = group.create_task(self._watch(world, row.number))
+            self._watches[row.number] = group.create_task(self._watch(place, row.number))
 
         relay_id = world.relay.relay.id
         mailbox = world.mailbox.mailbox
@@ -217,10 +217,11 @@ class Flights:
         finally:
             self._backlog.end(outcome.number)
 
-    async def _watch(self, world: World, number: int) -> None:
-        """Tell the storm guard that a final reply is awaited for more than a minute."""
+    async def _watch(self, place: _Place, number: int) -> None:
+        """Tell the storm guard that a final reply is awaited for more than a minute, unless the mailbox became another."""
         await self._clock.sleep(LONG_AFTER_SLOW_S)
-        if self._judge.waits_long(world, number):
+        world = place.world
+        if world.is_about_mailbox(place.held) and self._judge.waits_long(world, number):
             await self._keep_breaker(world)
 
     async def _keep_breaker(self, world: World) -> None:
