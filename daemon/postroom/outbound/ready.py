@@ -146,9 +146,9 @@ class Feed:
             return
         self._known.discard(number)
         for queue in self.queues:
-            for row in queue:
+            for place, row in enumerate(queue):
                 if row.number == number:
-                    queue.remove(row)
+                    del queue[place]
                     return
 
     def take_expired(self, now: Instant) -> list[WaitingRow]:
@@ -167,9 +167,11 @@ class Feed:
     def drop_domain(self, domain: str) -> None:
         """Forget the rows of a domain that has a feed of its own from now on."""
         for queue in self.queues:
-            for row in [row for row in queue if row.domain == domain]:
-                queue.remove(row)
-                self._known.discard(row.number)
+            gone = {row.number for row in queue if row.domain == domain}
+            left = [row for row in queue if row.number not in gone]
+            queue.clear()
+            queue.extend(left)
+            self._known -= gone
 
     @property
     def is_empty(self) -> bool:
