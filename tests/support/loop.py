@@ -108,6 +108,12 @@ class FakeOutbox:
         """Where a delivery stands."""
         return self.rows[number].waiting.state
 
+    def move(self, number: int, due_at: Instant) -> None:
+        """Put a delivery that is under way back, due then, as a person does who moves it in time."""
+        row = self.rows[number]
+        row.waiting = replace(row.waiting, state=DeliveryState.PENDING, due_at=due_at)
+        self._enter(row.waiting)
+
     def _enter(self, row: WaitingRow) -> None:
         bisect.insort(
             self._queues.setdefault((row.mailbox_id, row.lane), []), (row.due_at, row.number)

@@ -238,11 +238,12 @@ class Flights:
 def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:
     """From when on a row may be due that was moved by somebody else while it was under way, or by its outcome.
 
-    Its feed has passed over it meanwhile, and looks again from this instant on.
+    Its feed has passed over it meanwhile, and looks again from this instant on. Only an outcome makes a retry of it; who
+    moves it in time leaves it pending.
     """
     if state not in WAITING:
         return None
-    return outcome.due_at if outcome.due_at is not None and state is outcome.after else row.due_at
+    return row.due_at if state is DeliveryState.PENDING else outcome.due_at
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:
