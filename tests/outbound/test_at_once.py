@@ -16,7 +16,7 @@ from postroom.outbound.flight import Flights
 from postroom.outbound.line import Line
 from postroom.ports.changes import MailboxPaused, RowsGone
 from postroom.ports.errors import StoreUnavailable
-from postroom.ports.looping import Outcome, WaitingRow
+from postroom.ports.looping import WaitingRow
 from postroom.ports.relay import Dialogue, Envelope
 from support.loop import SENT, FakeOutbox, Loop, loop, mailbox
 
@@ -114,19 +114,14 @@ async def test_what_is_moved_in_time_while_the_store_refuses_its_mark_goes_at_th
 ) -> None:
     run = loop(mailbox())
     answer_after(run, 3)
-    mark, finish, refusals = FakeOutbox.mark, FakeOutbox.finish, [StoreUnavailable("later")]
+    mark, refusals = FakeOutbox.mark, [StoreUnavailable("later")]
 
     async def refused_mark(store: FakeOutbox, *given: Any) -> Any:
         if refusals:
             raise refusals.pop()
         return await mark(store, *given)
 
-    async def finish_what_is_under_way(store: FakeOutbox, outcome: Outcome) -> DeliveryState:
-        state = store.state(outcome.number)
-        return await finish(store, outcome) if state is DeliveryState.SENDING else state
-
     monkeypatch.setattr(FakeOutbox, "mark", refused_mark)
-    monkeypatch.setattr(FakeOutbox, "finish", finish_what_is_under_way)
     number = run.store.add("box")
     async with run:
         await run.run(1)

@@ -114,6 +114,12 @@ class FakeOutbox:
         row.waiting = replace(row.waiting, state=DeliveryState.PENDING, due_at=due_at)
         self._enter(row.waiting)
 
+    def take_out(self, number: int, state: DeliveryState) -> None:
+        """Let a waiting delivery wait no more."""
+        row = self.rows[number]
+        self._leave(row.waiting)
+        row.waiting = replace(row.waiting, state=state)
+
     def _enter(self, row: WaitingRow) -> None:
         bisect.insort(
             self._queues.setdefault((row.mailbox_id, row.lane), []), (row.due_at, row.number)
@@ -188,10 +194,12 @@ class FakeOutbox:
 
     async def mark(self, number: int, claim: int, at: Instant) -> Instant | MarkStopped:
         await settle(1)
+        row = self.rows[number]
+        if (row.waiting.state, row.claim) != (DeliveryState.SENDING, claim):
+            return MarkStopped(row.waiting.state, ReasonCode.CANCELLED)
         stop = self.stops.pop(number, None)
         if stop is None:
             return at
-        row = self.rows[number]
         row.waiting = replace(row.waiting, state=stop.state, due_at=at)
         if stop.state in WAITING:
             self._enter(row.waiting)
@@ -202,6 +210,8 @@ class FakeOutbox:
         if self.finish_failures:
             raise self.finish_failures.pop()
         row = self.rows[outcome.number]
+        if (row.waiting.state, row.claim) != (DeliveryState.SENDING, outcome.claim):
+            return row.waiting.state
         row.outcome = outcome
         row.attempts += outcome.counts_attempt
         row.series_attempts += outcome.counts_series
