@@ -48,3 +48,10 @@ def with_every_setting(path: Path) -> str:
     """A shipped file with all its commented settings taken into use."""
     lines = path.read_text("utf-8").splitlines()
     return "\n".join(_SETTING.sub("", line, count=1) for line in lines)
+
+
+def relay_with(line: str) -> str:
+    return f'[relay.r]\nhost = "smtp.example.net"\n{line}'
+
+
+LOGIN = 'auth = "password"\nusername = "u"\n'
