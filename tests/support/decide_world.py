@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from postroom.core.breaker import (
+    Breaker,
+)
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Mailbox, Pace, Relay, Tls
@@ -64,3 +67,8 @@ def a_world(
         domain_pace=domain_pace or {},
     )
     return World(Host(slots), relay_state(relay), mailbox_state(mailbox))
+
+
+def wait_of(breaker: Breaker, since: float = 0) -> float:
+    assert breaker.probe_at is not None
+    return (breaker.probe_at - at(since)) / SECOND
