@@ -10,6 +10,7 @@ from postroom.core.breaker import (
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Mailbox, Pace, Relay, Tls
+from postroom.core.pace import Meter
 from postroom.core.world import Host, World, mailbox_state, relay_state
 
 
@@ -72,3 +73,14 @@ def a_world(
 def wait_of(breaker: Breaker, since: float = 0) -> float:
     assert breaker.probe_at is not None
     return (breaker.probe_at - at(since)) / SECOND
+
+
+def starts(found: Meter, lane: Lane, tries: list[int], shares: LaneShares = _SHARES) -> list[int]:
+    """Try at each moment; the moments at which it started."""
+    taken = []
+    for mono in sorted(tries):
+        bounds = [found.pace(lane, shares, mono), found.cap(lane, shares, mono)]
+        if all(bound is None or bound.from_mono <= mono for bound in bounds):
+            found.take(lane, mono)
+            taken.append(mono)
+    return taken
