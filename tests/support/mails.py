@@ -31,3 +31,8 @@ def whole(parsed: InMail) -> str:
         kept += size
         at = one.end
     return "".join([*pieces, parsed.new_text[kept:]])
+
+
+def kind(head: str, text: str) -> tuple[str, tuple[str, ...]]:
+    parsed = read(f"{head}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n")
+    return parsed.automation, parsed.evidence
