@@ -12,7 +12,7 @@ from support.mails import comes_to, read
 
 _C = BounceClass
 _R = BounceReason
-A, B = "a@x.example", "b@x.example"
+A = "a@x.example"
 UNKNOWN = (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)
 SES = {
     "B22 bounce": (
