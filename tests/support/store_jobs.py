@@ -9,7 +9,7 @@ from postroom.core.job import Address, Attachment, Copies, Field, Job, OnDuplica
 from postroom.core.mailbox import Lane
 from postroom.core.record import DeliveryRecord
 from postroom.core.reply import SmtpReply
-from postroom.ports.accepting import NewDelivery, NewJob
+from postroom.ports.accepting import Accepted, NewDelivery, NewJob
 from postroom.ports.looping import Outcome, Start, Started
 from postroom.ports.outbox import Intake
 from postroom.store.sqlite.outbox import Outbox
@@ -158,3 +158,9 @@ async def seen(outbox: Outbox, number: int) -> DeliveryRecord:
     found = await outbox.reader.find_delivery(number)
     assert found is not None
     return found
+
+
+async def accept(outbox: Outbox, *recipients: str, **more: object) -> Accepted:
+    done = await outbox.intake.accept(new_job(outbox.intake, *recipients, **more))  # type: ignore[arg-type]
+    assert isinstance(done, Accepted)
+    return done
