@@ -220,3 +220,7 @@ class PostOffice:
 def stored(sha256: str, ref: str = "att_1", size_bytes: int = 9) -> StoredAttachment:
     """A file that has its reference."""
     return StoredAttachment(ref, sha256, size_bytes, "a.pdf", "application/pdf", is_inline=False)
+
+
+def thread_of(done: Accepted) -> int:
+    return done.deliveries[0].thread_number
