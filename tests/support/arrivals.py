@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from postroom.core.delivery import DeliveryState
@@ -15,7 +16,7 @@ from postroom.core.inmail import (
     ReportedRecipient,
     TextConfidence,
 )
-from postroom.core.instant import Instant
+from postroom.core.instant import Instant, micros
 from postroom.core.mailbox import AcceptNew
 from postroom.core.refusal import Wanted
 from postroom.core.token import Token, TokenKind, TokenStatus
@@ -224,3 +225,7 @@ def stored(sha256: str, ref: str = "att_1", size_bytes: int = 9) -> StoredAttach
 
 def thread_of(done: Accepted) -> int:
     return done.deliveries[0].thread_number
+
+
+def days(count: float) -> Instant:
+    return Instant(NOON + micros(timedelta(days=count)))
