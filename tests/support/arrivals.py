@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sqlite3
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -34,6 +35,7 @@ from postroom.ports.arriving import (
     StoredAttachment,
 )
 from postroom.store.sqlite.outbox import Outbox
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.store_host import NOON
 from support.store_jobs import new_job, outcome_of, start_of
 
@@ -229,3 +231,11 @@ def thread_of(done: Accepted) -> int:
 
 def days(count: float) -> Instant:
     return Instant(NOON + micros(timedelta(days=count)))
+
+
+async def sql(office: PostOffice, statement: str, *values: object) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(statement, values)
+        return UnitResult(None)
+
+    await office.outbox.database.write(unit, lane=WriteLane.REST)
