@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import (
     AutomationKind,
     InMail,
@@ -239,3 +240,11 @@ async def sql(office: PostOffice, statement: str, *values: object) -> None:
         return UnitResult(None)
 
     await office.outbox.database.write(unit, lane=WriteLane.REST)
+
+
+async def the_job(office: PostOffice, **more: Any) -> tuple[str, str, int]:
+    """Thread and Message-ID of a sent job to Alice, and the number of its delivery."""
+    done = await office.sent(**more)
+    found = await office.outbox.reader.find_delivery(done.deliveries[0].number)
+    assert found is not None
+    return encode_id(Kind.THREAD, found.thread_number), found.message_id, found.number
