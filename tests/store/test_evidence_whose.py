@@ -9,14 +9,13 @@ import pytest
 from postroom.core.delivery import DeliveryState
 from postroom.core.inmail import AutomationKind
 from postroom.core.mailbox import AcceptNew, Require
-from postroom.core.reason import ReasonCode
 from postroom.core.refusal import Wanted
 from support.arrivals import ALICE, PostOffice, in_mail, token_of
 from support.in_doubt import finish, in_doubt, names, read, under_way
 from support.store_host import outbox_in
 
 
-S, R = DeliveryState, ReasonCode
+S = DeliveryState
 BOB = "bob@customer.example"
 
 

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from postroom.core.breaker import (
-    Breaker,
-)
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Mailbox, Pace, Relay, Tls
