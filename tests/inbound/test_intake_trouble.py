@@ -14,10 +14,14 @@ from postroom.ports.arriving import ArrivalRecipient
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import SUPPORT, arrival
-from support.intake import DIGEST, PDF, Crash, House, house, with_file
+from support.intake import DIGEST, PDF, House, house, with_file
 
 
 BOB = "bob@customer.example"
+
+
+class Crash(BaseException):
+    """The daemon is gone."""
 
 
 @pytest.fixture

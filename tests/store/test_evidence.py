@@ -14,7 +14,7 @@ from postroom.core.reason import ReasonCode
 from postroom.core.token import Token, TokenKind, TokenStatus
 from postroom.ports.desk import Actor, Verdict
 from support.arrivals import ALICE, PostOffice, block, in_mail, report_mail, token_of
-from support.in_doubt import finish, in_doubt, names, read, steps, under_way
+from support.in_doubt import finish, in_doubt, names, read, under_way
 from support.store_host import NOON, outbox_in
 from support.store_jobs import start_of
 
@@ -23,6 +23,10 @@ S, R = DeliveryState, ReasonCode
 ME = Actor(1000)
 BOB = "bob@customer.example"
 BOUNCE = TokenKind.BOUNCE
+
+
+async def steps(office: PostOffice, number: int) -> list[str]:
+    return [str(one.after) for one in (await read(office, number)).history]
 
 
 @pytest.fixture

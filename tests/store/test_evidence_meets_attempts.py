@@ -9,12 +9,12 @@ import pytest
 from postroom.core.delivery import DeliveryState
 from postroom.core.reason import ReasonCode
 from postroom.ports.changes import DoubtJudged, RowsGone
-from postroom.ports.desk import Actor
+from postroom.ports.desk import Actor, Verdict
 from postroom.ports.looping import MarkStopped
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import ALICE, PostOffice, in_mail, token_of
 from support.desk_store import Told
-from support.in_doubt import finish, names, read, resent, under_way
+from support.in_doubt import finish, in_doubt, names, read, under_way
 from support.store_host import NOON, outbox_in
 from support.store_jobs import new_job, start_of
 
@@ -28,6 +28,12 @@ BOB = "bob@customer.example"
 async def office(tmp_path: Path) -> AsyncIterator[PostOffice]:
     async with outbox_in(tmp_path) as outbox:
         yield PostOffice(outbox)
+
+
+async def resent(office: PostOffice, *to: str) -> int:
+    number = await in_doubt(office, *to)
+    await office.outbox.admin.resolve(number, Verdict.RESEND, ME, NOON)
+    return number
 
 
 @pytest.mark.parametrize("after", [S.PENDING, S.RETRY_SCHEDULED, S.HELD])

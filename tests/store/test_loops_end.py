@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, decode_id
 from postroom.core.inmail import AutomationKind
 from postroom.core.mailbox import AcceptNew
 from postroom.core.reason import ReasonCode
@@ -14,13 +16,19 @@ from postroom.ports.changes import ThreadFreed, ThreadHeld
 from postroom.ports.desk import Actor
 from postroom.ports.looping import MarkStopped, Started
 from support.arrivals import ALICE
-from support.robots import HELD, ROBOT, WAITS, house, loop_in_thread, thread_of
+from support.robots import HELD, ROBOT, WAITS, house, loop_in_thread
 from support.store_jobs import outcome_of
 
 
 S = DeliveryState
 K = AutomationKind
 ANN = Actor(1000)
+
+
+def thread_of(event: dict[str, Any]) -> int:
+    number = decode_id(Kind.THREAD, event["thread"]["id"])
+    assert number is not None
+    return number
 
 
 async def test_a_job_for_a_held_thread_begins_held_and_others_go_on(tmp_path: Path) -> None:

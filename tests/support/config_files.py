@@ -19,6 +19,7 @@ id = "support"
 address = "Support <support@example.com>"
 relay = { host = "127.0.0.1", tls = "none" }
 """
+LOGIN = 'auth = "password"\nusername = "u"\n'
 
 
 def write_settings(folder: Path, text: str, **others: str) -> Path:
@@ -52,6 +53,3 @@ def with_every_setting(path: Path) -> str:
 
 def relay_with(line: str) -> str:
     return f'[relay.r]\nhost = "smtp.example.net"\n{line}'
-
-
-LOGIN = 'auth = "password"\nusername = "u"\n'

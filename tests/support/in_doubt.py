@@ -6,14 +6,12 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.inmail import InMail
 from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord
-from postroom.ports.desk import Actor, Verdict
 from support.arrivals import ALICE, PostOffice, in_mail
 from support.store_host import NOON
 from support.store_jobs import new_job, outcome_of, start_of
 
 
 S, R = DeliveryState, ReasonCode
-ME = Actor(1000)
 
 
 async def under_way(office: PostOffice, *to: str, is_marked: bool = True, **more: Any) -> int:
@@ -46,20 +44,10 @@ async def in_doubt(office: PostOffice, *to: str, **more: Any) -> int:
     return number
 
 
-async def resent(office: PostOffice, *to: str) -> int:
-    number = await in_doubt(office, *to)
-    await office.outbox.admin.resolve(number, Verdict.RESEND, ME, NOON)
-    return number
-
-
 async def read(office: PostOffice, number: int) -> DeliveryRecord:
     found = await office.outbox.reader.find_delivery(number)
     assert found is not None
     return found
-
-
-async def steps(office: PostOffice, number: int) -> list[str]:
-    return [str(one.after) for one in (await read(office, number)).history]
 
 
 def names(message_id: str, sender: str = ALICE, **more: Any) -> InMail:

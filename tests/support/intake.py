@@ -96,10 +96,6 @@ class Tokens:
         return tuple(self.known[one] for one in addresses if one in self.known)
 
 
-class Crash(BaseException):
-    """The daemon is gone."""
-
-
 @dataclass
 class Stumbling:
     """An inbox that fails when it is told to, before or after it has done its work."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from postroom.core.delivery import DeliveryState, HoldReason
-from postroom.core.ids import Kind, decode_id
 from postroom.core.inmail import AutomationKind
 from postroom.core.instant import SECOND, Instant
 from postroom.ports.accepting import Accepted
@@ -108,12 +107,6 @@ async def house(folder: Path, now: Instant = NOON) -> AsyncIterator[House]:
         told = Told()
         outbox.database.watch(told)
         yield House(outbox, told, PostOffice(outbox), now)
-
-
-def thread_of(event: dict[str, Any]) -> int:
-    number = decode_id(Kind.THREAD, event["thread"]["id"])
-    assert number is not None
-    return number
 
 
 async def loop_in_thread(at: House) -> int:
