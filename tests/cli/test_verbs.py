@@ -13,7 +13,8 @@ import pytest
 
 from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
-from support.cli_daemon import DEAD, ENDED, EXPLAINED, JOB, LETTER, brief, page
+from support.cli_mail_in import DEAD, LETTER
+from support.cli_mail_out import ENDED, EXPLAINED, JOB, brief, page
 from support.fake_daemon import FakeDaemon, HangUp, Say, problem
 
 
