@@ -190,3 +190,9 @@ HOLDS = {
 def page(*items: Any) -> dict[str, Any]:
     """A list that ends here."""
     return {"items": list(items), "next_cursor": None}
+
+
+def job(*states: str, **more: object) -> dict[str, object]:
+    """A job with one delivery in each of these states."""
+    found = [brief(n, f"r{n}@example.com", state) for n, state in enumerate(states)]
+    return {**JOB, "deliveries": found, **more}
