@@ -1,6 +1,7 @@
 """Files that are staged ahead of their job: read back whole, bounded, and under harmless names."""
 
 import hashlib
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.api.routes.attachments import clean_filename
-from support.api_server import Api
+from postroom.core.mailbox import Limits, Mailbox
+from support.api_server import Api, first_line, running
 
 
 async def test_a_file_is_staged_and_read_back(api: Api) -> None:
@@ -93,3 +95,20 @@ async def test_a_strange_type_is_not_believed(api: Api) -> None:
     headers = {"Content-Type": 'text/html"'}
     said = await api.post("/attachments?filename=a", data=b"x", headers=headers)
     assert said.json["content_type"] == "application/octet-stream"
+
+
+def box(limit: int) -> Mailbox:
+    return Mailbox("m", "m@example.com", "", "main", limits=Limits(attachment_bytes=limit))
+
+
+@pytest.mark.parametrize("with_length", [True, False], ids=["length told", "chunked"])
+async def test_an_attachment_over_every_mailboxs_limit_is_refused(
+    tmp_path: Path, *, with_length: bool
+) -> None:
+    mailboxes = {"a": box(10), "b": box(20)}
+    head = b"POST /v1/attachments?filename=a HTTP/1.1\r\nHost: x\r\n"
+    length, chunked = b"Content-Length: 21\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n15\r\n"
+    async with running(tmp_path, mailboxes=mailboxes) as api:
+        line = await first_line(api, head, length if with_length else chunked, b"x" * 21)
+        assert line.startswith(b"HTTP/1.1 413")
+        assert (await api.ask("POST", "/v1/attachments?filename=a", data=b"x" * 20)).status == 201

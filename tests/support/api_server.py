@@ -169,3 +169,19 @@ async def running(where: Path, **changed: Any) -> AsyncIterator[Api]:
                 )
             finally:
                 await server.close()
+
+
+async def answer_to(api: Api, *said: bytes) -> bytes:
+    """All that a bare connection is answered before it is closed."""
+    async with api.raw() as (reader, writer):
+        for piece in said:
+            writer.write(piece)
+        return await reader.read()
+
+
+async def first_line(api: Api, *said: bytes) -> bytes:
+    """The first line of the answer to a bare connection."""
+    async with api.raw() as (reader, writer):
+        for piece in said:
+            writer.write(piece)
+        return await reader.readline()
