@@ -15,6 +15,7 @@ import aiohttp
 from postroom.api.parts import Bounds, Parts
 from postroom.api.server import ApiServer
 from postroom.api.tasks import Kept
+from postroom.core.ids import Kind, encode_id
 from postroom.ops.bells import CommitBells
 from support.api_fakes import (
     SUPPORT,
@@ -185,3 +186,7 @@ async def first_line(api: Api, *said: bytes) -> bytes:
         for piece in said:
             writer.write(piece)
         return await reader.readline()
+
+
+HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
+JOB_1 = encode_id(Kind.JOB, 1)
