@@ -35,6 +35,8 @@ from support.records import NOW
 
 
 UID = 1000
+HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
+JOB_1 = encode_id(Kind.JOB, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +190,16 @@ async def first_line(api: Api, *said: bytes) -> bytes:
         return await reader.readline()
 
 
-HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
-JOB_1 = encode_id(Kind.JOB, 1)
+async def until(condition: Any) -> None:
+    """Wait until this is so."""
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.get_running_loop().run_in_executor(None, int)
+
+
+def handlers(api: Api) -> list[Any]:
+    """The connections on which a call is under way."""
+    assert api.server._runner is not None
+    server = api.server._runner.server
+    assert server is not None
+    return [one for one in server.connections if one._current_request is not None]
