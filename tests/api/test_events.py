@@ -3,7 +3,7 @@
 import pytest
 
 from postroom.core.record import EventRecord
-from support.api_fakes import EVENT
+from support.api_outbox import EVENT
 from support.api_server import Api
 
 

@@ -12,8 +12,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.job import Problem
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.ports.submitting import Merged, RefusalCode, RefusalKind, Refused, Repeated
-from support.api_fakes import FakeSubmitter
 from support.api_server import HELLO, JOB_1, UID, Api, running
+from support.api_submitter import FakeSubmitter
 from support.records import delivery, job
 
 

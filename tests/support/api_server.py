@@ -22,13 +22,13 @@ from support.api_fakes import (
     FakeBackups,
     FakeLoop,
     FakeMessages,
-    FakeOutbox,
     FakeReloads,
     FakeSignals,
-    FakeSubmitter,
     FakeTrust,
     FakeUploads,
 )
+from support.api_outbox import FakeOutbox
+from support.api_submitter import FakeSubmitter
 from support.clock import HandClock
 from support.lease_fakes import FakeConversations, FakeLeases
 from support.records import NOW
