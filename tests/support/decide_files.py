@@ -88,3 +88,6 @@ async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
 
 
 ACTOR = Actor(1000)
+
+
+CONTENT = b"day,sum\n1,100\n"
