@@ -2,6 +2,7 @@
 
 import asyncio
 import bisect
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -415,3 +416,12 @@ def loop(*mailboxes: Mailbox, relays: tuple[Relay, ...] = (), slots: int = 200) 
     dispatcher = Dispatcher(store, worlds, host, flights, told, clock)
     store.observer = dispatcher
     return Loop(clock, store, pools, dispatcher, flights, host, told)
+
+
+SENDING, PENDING = DeliveryState.SENDING, DeliveryState.PENDING
+SENT_STATE, FAILED = DeliveryState.SENT, DeliveryState.FAILED
+RETRY = DeliveryState.RETRY_SCHEDULED
+
+
+def states(run: Loop, numbers: list[int]) -> Counter[DeliveryState]:
+    return Counter(run.store.state(number) for number in numbers)
