@@ -13,7 +13,8 @@ from postroom.ports.errors import RelayFault, StoreUnavailable
 from postroom.ports.looping import MarkStopped
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
-from support.loop import FAILED, PENDING, SENDING, SENT, SENT_STATE, loop, mailbox, refused, states
+from support.loop import FAILED, PENDING, SENDING, SENT_STATE, loop, mailbox, states
+from support.loop_parts import SENT, refused
 
 
 async def test_what_is_due_is_sent_and_what_comes_later_too() -> None:

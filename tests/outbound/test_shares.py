@@ -5,7 +5,8 @@ from collections import Counter
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
-from support.loop import SENDING, SENT, SENT_STATE, loop, mailbox, relay, states
+from support.loop import SENDING, SENT_STATE, loop, mailbox, relay, states
+from support.loop_parts import SENT
 
 
 async def test_lanes_share_starts_six_to_three_to_one_while_all_have_work() -> None:

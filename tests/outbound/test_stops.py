@@ -9,18 +9,8 @@ from postroom.core.reply import Stage
 from postroom.ports.errors import RelayFault
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
-from support.loop import (
-    FAILED,
-    PENDING,
-    RETRY,
-    SENT,
-    SENT_STATE,
-    Loop,
-    loop,
-    mailbox,
-    refused,
-    states,
-)
+from support.loop import FAILED, PENDING, RETRY, SENT_STATE, Loop, loop, mailbox, states
+from support.loop_parts import SENT, refused
 
 
 async def test_a_domain_that_complains_is_left_alone_and_the_others_go() -> None:
