@@ -24,7 +24,8 @@ from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import ALICE, PostOffice, in_mail, token_of
 from support.clock import breathe
 from support.post import ARTICLE, Post, open_post, settings
-from support.relay import Hold, Reply, ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Hold, Reply, Transaction
 
 
 KEY = make_key(b"k" * 32)

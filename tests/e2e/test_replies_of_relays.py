@@ -10,7 +10,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND
 from postroom.core.reason import ReasonCode
 from support.post import Post, open_post, settings
-from support.relay import Drop, Raw, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Raw, Reply
 
 
 DAY = 24 * 3600

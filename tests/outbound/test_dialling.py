@@ -15,7 +15,8 @@ from postroom.outbound.pool import Pool
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.errors import RelayFault
 from support.pooled import QUICK, make_pool, send
-from support.relay import Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Hold, Reply
 
 
 async def test_every_address_is_tried_before_it_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

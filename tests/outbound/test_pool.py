@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from postroom.core.mailbox import Relay, Tls
 from support.pooled import make_pool, send, transact
-from support.relay import Default, Delay, Drop, Hold, Raw, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Delay, Drop, Hold, Raw, Reply
 
 
 async def test_one_connection_carries_one_mail_after_another() -> None:

@@ -8,7 +8,8 @@ import pytest
 from postroom.outbound.pool import Session
 from postroom.ports.relay import Dialogue
 from support.pooled import ENVELOPE, content, go, make_pool
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 async def test_the_terminator_leaves_in_the_step_in_which_the_mark_says_go() -> None:

@@ -11,7 +11,7 @@ from postroom.ports.desk import Actor
 from postroom.ports.errors import StoreUnavailable
 from support.digested import DAY, HOUR, OTHER, OWNER, Run, fail, post_with
 from support.posted import Posted
-from support.relay import Drop, Reply
+from support.relay_script import Drop, Reply
 
 
 async def test_once_a_day_the_owner_hears_what_ended_unsent(tmp_path: Path) -> None:

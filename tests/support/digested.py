@@ -15,7 +15,8 @@ from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.ownermail import OwnerMail
 from support.post import Post, open_post, settings
 from support.posted import Posted
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 HOUR = 3_600
