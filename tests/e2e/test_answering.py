@@ -16,7 +16,7 @@ from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.answering import House, open_house
 from support.arrivals import ALICE, in_mail, token_of
 from support.clock import breathe
-from support.relay import Hold, Reply
+from support.relay_script import Hold, Reply
 
 
 def event_id(event: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from postroom.selftest.nursery import Nursery
 from support.house import House, crashes_of, house_in
-from support.relay import Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Hold
 
 
 WHO = "a@one.example"

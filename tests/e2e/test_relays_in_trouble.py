@@ -8,7 +8,8 @@ import pytest
 from postroom.core.delivery import DeliveryState
 from postroom.core.reason import ReasonCode
 from support.post import open_post, settings
-from support.relay import Drop, Raw, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Raw, Reply
 
 
 RETRY = "retry = { jitter = 0 }"

@@ -9,7 +9,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND
 from postroom.core.reason import ReasonCode
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 DAY = 24 * 3600

@@ -6,7 +6,7 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.token import TokenKind
 from support.answering import open_house
 from support.arrivals import ALICE
-from support.relay import Reply, Transaction
+from support.relay_script import Reply, Transaction
 
 
 def sender_of(transaction: Transaction) -> str:

@@ -46,7 +46,7 @@ SHOWN = {
     "F28 not there, by name or by address": (
         f"{TROUBLE}::test_a_relay_that_is_not_well_costs_no_attempt",
         f"{TROUBLE}::test_a_relay_that_is_not_there_at_all_costs_no_attempt",
-        "outbound/test_pool.py::test_a_host_without_an_address_is_a_fault"),
+        "outbound/test_dialling.py::test_a_host_without_an_address_is_a_fault"),
     "F29 the quota of an organization": (f"{REPLIES}::F29 quota of an organization",),
 }  # fmt: skip
 IDS = {name.split()[0] for name in SHOWN}
