@@ -43,6 +43,13 @@ ANSWERS = {
     "we, for ever": ("550 5.7.1 you are permanently blocked here", _R.SENDER_REFUSED),
     "a domain that takes no mail, by its DNS": ("550 Failed to connect: no MX records were found for the domain", _R.DOMAIN_NO_MAIL),
     "a group that hears its own people only": ("554 5.7.0 < #5.7.133 smtp;550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required", _R.RECIPIENT_REFUSED),
+    "a policy, whoever it denies": ("550 Denied by policy", _R.MESSAGE_REFUSED),
+    "words that are not wanted": ("550 This mail may have improper words in it", _R.MESSAGE_REFUSED),
+    "lines that are too long": ("550 it has lines too long for this transport", _R.MESSAGE_MALFORMED),
+    "how many in a day, in hours": ("554 5.7.1 Data command rejected: limit of 300 rcpts per 24 hours is reached", _R.RATE_LIMITED),
+    "what an account does not do else": ("550 5.4.6 Unusual sending activity seen", _R.RATE_LIMITED),
+    "nobody to hand it to": ("550 No SMTP servers were available for x.example", _R.DOMAIN_TROUBLE),
+    "no host, zh": ("550 未找到主機", _R.DOMAIN_UNKNOWN),
     "nobody, fr": ("550 5.1.1 ann n'a pas été trouvée", _R.RECIPIENT_UNKNOWN),
 }  # fmt: skip
 
@@ -52,6 +59,20 @@ def test_an_answer_in_another_wording_has_its_reason(case: str) -> None:
     words, reason = ANSWERS[case]
     said = Said("failed", None, 550, f"{words} (in reply to RCPT TO command)")
     assert make_sense(said).reason is reason
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "reason"),
+    [
+        ("5.7.1", "Service unavailable", _R.MESSAGE_REFUSED),
+        ("5.3.0", "Service unavailable", _R.DOMAIN_TROUBLE),
+        ("5.7.3", "STARTTLS is required to send mail", _R.DOMAIN_TROUBLE),
+    ],
+)
+def test_what_many_answers_begin_with_is_trouble_unless_the_status_says_more(
+    status: str, words: str, reason: BounceReason
+) -> None:
+    assert make_sense(Said("failed", status, 550, f"550 {status} {words}")).reason is reason
 
 
 def test_an_account_that_is_not_available_is_not_gone() -> None:
@@ -80,6 +101,10 @@ MAILS = {
     "Exchange guesses, and a server tells behind the address": (
         f"Delivery has failed to these recipients:\n\nthe team\nIt was not delivered because of security policies.\n\n"
         f"Diagnostic information for administrators:\n\nGenerating server: ex.y.example\n\n{A}\nmx.x.example #550 5.7.1 <{A}>: Recipient address rejected: Invalid recipient ##\n",
+        (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
+    ),
+    "gone, or else away for a time": (
+        f"Your mail is returned.\n\nRecipient: {A}\nTheir address does not exist, or is temporarily unavailable.\n",
         (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
     ),
     "good news": (

@@ -113,9 +113,9 @@ RATES: Final = (
         rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
         rf"(?:number|rate|volume) of (?:\w{{1,12}} ){{0,3}}{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached|over)",
         r"(?:rate|frequency|connections?|concurrency|hourly|sending|relay|velocity|thread|session|delivery|tenant|message count)(?: limit| quota)(?:ed|s)?",
-        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:hour|minute|day|second|connection|session)",
+        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:\d{{1,3}} )?(?:hour|minute|day|second|connection|session)s?",
         r"(?:excessive|too many) (?:\w{1,12} )?(?:unknowns?|invalid|bad|non ?exist\w{2,6})(?: \w{1,12})?",
-        r"recipients? limit|unusual rate",
+        r"recipients? limit|unusual (?:rate|sending activity)",
         rf"(?:sent|sending|send|receiving)(?: {WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
         r"excessive (?:volume|rate|number|connections)",
         rf"exceed\w{{0,3}}(?: {WORD}){{0,3}} number of {_UNITS}",
@@ -208,6 +208,7 @@ MAILS: Final = (
     family(
         "something in it is not allowed",
         _R.MESSAGE_REFUSED,
+        r"(?:inappropriate|improper|offensive|sensitive) (?:words?|content|language)",
         rf"(?:attachments?|files?|macros?|archives?|content|urls?|links?)(?: {WORD}){{0,5}} (?:not (?:accepted|allowed|permitted)|forbidden|disallowed|blocked|denied|rejected)",
     ),
     family(

@@ -42,7 +42,7 @@ STILL_TRIED: Final = (
     "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for"
     "|still being retried|will be retried|will retry|will continue to|will keep trying|continue trying"
     "|warning message only"
-    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|no action is required|not yet been delivered|has not yet|temporar(?!ily unavailable)|verzögert|wird weiterhin versucht"
     "|retardé|retrasad|ritardo|vertraagd"
 )
 
