@@ -13,9 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "daemon" / "postroom"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TESTS = sorted(
-    path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
-)
+TESTS = sorted(path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
 WRITTEN = sorted(
     path
     for folder in ("daemon", "tests", "benchmarks", "config", "systemd", "docs")
