@@ -19,7 +19,9 @@ from postroom.ports.changes import MailboxPaused, RowsGone
 from postroom.ports.errors import RelayFault, StoreUnavailable
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
-from support.loop import SENT, FakeOutbox, Loop, loop, mailbox, refused, relay
+from support.loop import Loop, loop, mailbox, relay
+from support.loop_outbox import FakeOutbox
+from support.loop_parts import SENT, refused
 
 
 SENDING, PENDING = DeliveryState.SENDING, DeliveryState.PENDING

@@ -18,7 +18,9 @@ from postroom.ports.changes import MailboxPaused, RowsGone
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.looping import WaitingRow
 from postroom.ports.relay import Dialogue, Envelope
-from support.loop import SENT, FakeOutbox, Loop, loop, mailbox
+from support.loop import Loop, loop, mailbox
+from support.loop_outbox import FakeOutbox
+from support.loop_parts import SENT
 
 
 FAILED, PENDING, SENT_STATE = DeliveryState.FAILED, DeliveryState.PENDING, DeliveryState.SENT
