@@ -54,7 +54,7 @@ class ReloadParts:
 class _Plan:
     """What was read: the settings to go on with, and how they differ from what was in force.
 
-    `listening` None = the way in stays as it is, since there is none or it needs a restart; `context` is for its STARTTLS.
+    `listening` None = there is no way in, or it stays as it is until a restart; `context` is for its STARTTLS.
     """
 
     settings: Settings
@@ -177,6 +177,8 @@ class Reloader:
         parts.digests.switch(settings.digest.at)
         if parts.inward is not None and plan.listening is not None:
             parts.inward.switch(settings, plan.listening, ring, plan.context)
+        elif parts.inward is not None:
+            parts.inward.know(settings)
         parts.current.settings, parts.current.ring = settings, ring
         parts.absent.settle(before ^ frozenset(settings.mailboxes))
 
