@@ -52,7 +52,7 @@ class Known:
         for pause in stored.domain_pauses:
             if pause.mailbox_id in new_mailboxes and pause.until_at > now.at:
                 world = worlds[pause.mailbox_id]
-                world.pause_domain(pause.domain, pause.until_at, pause.reason_code)
+                world.pause_domain(pause.domain, pause.until_at, pause.reason_code, now.at)
         for world in worlds.values():
             world.mend(now.at)
         return worlds
