@@ -153,7 +153,7 @@ async def test_a_file_that_is_taken_while_it_is_looked_for_is_not_missed(
         assert "spool.missing" not in post.log.getvalue()
 
 
-@pytest.mark.parametrize("step", ["stat", "scandir", "unlink"])
+@pytest.mark.parametrize("step", ["stat", "listdir", "scandir", "unlink"])
 async def test_a_file_that_the_disk_does_not_give_keeps_nothing_else_from_being_done(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
