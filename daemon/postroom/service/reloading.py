@@ -6,6 +6,7 @@ switch is one step without an await, so nobody ever sees half of it. What is und
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -133,12 +134,11 @@ class Reloader:
         return _told(plan)
 
     async def _read(self) -> _Plan:
-        """Raises: ConfigError."""
-        before = self._parts.current.settings
-        found = await asyncio.to_thread(self._parts.tools.read_settings)
-        listening = found.listener if self._parts.inward is not None else None
-        context = await asyncio.to_thread(make_context, listening) if listening else None
-        return _Plan(in_force(before, found), compare(before, found), listening, context)
+        """All of it in a thread: a thousand mailboxes take half a second to read and compare. Raises: ConfigError."""
+        parts = self._parts
+        has_way_in = parts.inward is not None
+        read, before = parts.tools.read_settings, parts.current.settings
+        return await asyncio.to_thread(_plan, read, before, has_way_in=has_way_in)
 
     def _signs_anew(self, plan: _Plan) -> bool:
         tokens = self._parts.current.settings.tokens
@@ -186,6 +186,13 @@ class Reloader:
 def signing(settings: Settings, ring: KeyRing) -> Signing | None:
     """How tokens are made; None where no answers come in."""
     return Signing(ring.keys[0], settings.tokens.expiry) if ring.keys else None
+
+
+def _plan(read: Callable[[], Settings], before: Settings, *, has_way_in: bool) -> _Plan:
+    found = read()
+    listening = found.listener if has_way_in else None
+    context = make_context(listening) if listening else None
+    return _Plan(in_force(before, found), compare(before, found), listening, context)
 
 
 def _told(plan: _Plan) -> Reloaded:
