@@ -1,5 +1,6 @@
 """A reload of many mailboxes does not hold up the loop: what takes long is done in a thread, or not at all."""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,6 +34,23 @@ async def test_settings_are_compared_in_a_thread(
         await post.reload()
     assert threads
     assert threading.main_thread() not in threads
+
+
+async def test_while_every_name_server_is_silent_settings_are_read_and_metrics_told(
+    tmp_path: Path,
+) -> None:
+    """Names are asked for in the threads of the loop."""
+    answered = threading.Event()
+    loop = asyncio.get_running_loop()
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        waiting = [loop.run_in_executor(None, answered.wait) for _ in range(64)]
+        try:
+            async with asyncio.timeout(10):
+                await post.reload()
+                assert "postroom_slots" in await post.joined.api.signals.metrics_text()
+        finally:
+            answered.set()
+            await asyncio.wait(waiting)
 
 
 async def test_minutes_are_looked_through_only_where_a_new_window_wants_them(

@@ -7,8 +7,10 @@ switch is one step without an await, so nobody ever sees half of it. What is und
 import asyncio
 import ssl
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from postroom.config.changes import Difference, compare, in_force
 from postroom.config.settings import Settings
@@ -70,6 +72,8 @@ class Reloader:
     def __init__(self, parts: ReloadParts) -> None:
         self._parts = parts
         self._lock = asyncio.Lock()
+        # Of its own: those of the loop may all wait for a name server, when somebody corrects a relay's name.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="settings")
         self._is_closed = False
 
     def close(self) -> None:
@@ -138,7 +142,8 @@ class Reloader:
         parts = self._parts
         has_way_in = parts.inward is not None
         read, before = parts.tools.read_settings, parts.current.settings
-        return await asyncio.to_thread(_plan, read, before, has_way_in=has_way_in)
+        work = partial(_plan, read, before, has_way_in=has_way_in)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _signs_anew(self, plan: _Plan) -> bool:
         tokens = self._parts.current.settings.tokens
