@@ -54,7 +54,9 @@ def _pause(run: Loop) -> None:
 
 
 def _pause_domain(run: Loop) -> None:
-    _world(run).pause_domain("customer.example", TOMORROW, ReasonCode.DOMAIN_DEFERRED)
+    _world(run).pause_domain(
+        "customer.example", TOMORROW, ReasonCode.DOMAIN_DEFERRED, run.clock.now()
+    )
 
 
 def _slow_domain(run: Loop) -> None:

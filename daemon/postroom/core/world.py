@@ -21,6 +21,9 @@ LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
 STREAMS: Final = (
     1024  # domains that a relay knows the traffic of; beyond it the idlest is forgotten
 )
+DOMAINS: Final = (
+    1024  # paused or paced, of a mailbox; beyond it those whose pause is over are forgotten
+)
 SLOWED: Final = (
     200  # domains that it slows down at once; beyond it whoever complained longest ago is not
 )
@@ -102,6 +105,11 @@ class DomainState:
     paused_until: Instant | None = None
     reason: ReasonCode | None = None
 
+    def is_idle(self, now: Instant) -> bool:
+        """Whether nothing has to be known of it."""
+        is_paused = self.paused_until is not None and self.paused_until > now
+        return self.pace == DomainPace() and not self.in_flight and not is_paused
+
 
 @dataclass(slots=True)
 class MailboxState:
@@ -123,6 +131,14 @@ class MailboxState:
     era: int = 0
     avoid: str | None = None
     domains: dict[str, DomainState] = field(default_factory=dict)
+    _most_domains: int = DOMAINS
+
+    def forget_domains(self, now: Instant) -> None:
+        """Let those go that nothing is known of any more, once there are many; seldom, for it looks at all."""
+        if len(self.domains) < self._most_domains:
+            return
+        self.domains = {name: one for name, one in self.domains.items() if not one.is_idle(now)}
+        self._most_domains = max(DOMAINS, 2 * len(self.domains))
 
 
 @dataclass(slots=True)
@@ -214,10 +230,13 @@ class World:
         """Whether what it comes to speaks of the mailbox as it sends now."""
         return held.mailbox_era == self.mailbox.era
 
-    def pause_domain(self, domain: str, until_at: Instant, reason: ReasonCode) -> None:
+    def pause_domain(
+        self, domain: str, until_at: Instant, reason: ReasonCode, now: Instant
+    ) -> None:
         """Leave a recipient domain alone until then."""
         found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
         found.paused_until, found.reason = until_at, reason
+        self.mailbox.forget_domains(now)
 
     def is_held_back(self, domain: str, now: Moment) -> bool:
         """Whether a recipient domain is left alone or slowed down."""
