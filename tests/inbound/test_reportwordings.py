@@ -49,6 +49,13 @@ ANSWERS = {
     "how many in a day, in hours": ("554 5.7.1 Data command rejected: limit of 300 rcpts per 24 hours is reached", _R.RATE_LIMITED),
     "what an account does not do else": ("550 5.4.6 Unusual sending activity seen", _R.RATE_LIMITED),
     "nobody to hand it to": ("550 No SMTP servers were available for x.example", _R.DOMAIN_TROUBLE),
+    "a connection that is refused to somebody": ("554 Connection refused from 192.0.2.9", _R.SENDER_REFUSED),
+    "papers, by their owner's will": ("550 5.7.0 not delivered due to domain owner policy", _R.SENDER_UNAUTHENTICATED),
+    "a domain that is nobody's": ("501 5.1.5 Address reserved by a standard", _R.DOMAIN_UNKNOWN),
+    "nobody, or shut": ("550 5.1.1 Mailbox not found or access denied", _R.RECIPIENT_UNKNOWN),
+    "requests, as many as there may be": ("451 We have reached the limit for processing requests", _R.RATE_LIMITED),
+    "a rule that somebody made": ("550 A custom mail flow rule has blocked it", _R.MESSAGE_REFUSED),
+    "all the hosts of a domain": ("550 Too many failures (Tried all MXs)", _R.DOMAIN_TROUBLE),
     "no host, zh": ("550 未找到主機", _R.DOMAIN_UNKNOWN),
     "nobody, fr": ("550 5.1.1 ann n'a pas été trouvée", _R.RECIPIENT_UNKNOWN),
 }  # fmt: skip
@@ -82,6 +89,12 @@ def test_an_account_that_is_not_available_is_not_gone() -> None:
     assert (sense.reason, sense.suppression) == (_R.RECIPIENT_DISABLED, None)
 
 
+def test_who_is_left_over_at_data_need_not_be_unknown() -> None:
+    """The answer to DATA where all recipients were refused, for whatever reason."""
+    sense = make_sense(Said("failed", "5.5.1", 554, "554 5.5.1 Error: no valid recipients"))
+    assert (sense.reason, sense.suppression) == (_R.RECIPIENT_REFUSED, None)
+
+
 @pytest.mark.parametrize(
     ("place", "reason"), [("MAIL FROM", _R.SENDER_REFUSED), ("RCPT TO", _R.DOMAIN_TROUBLE)]
 )
@@ -106,6 +119,14 @@ MAILS = {
     "gone, or else away for a time": (
         f"Your mail is returned.\n\nRecipient: {A}\nTheir address does not exist, or is temporarily unavailable.\n",
         (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
+    ),
+    "a sentence across two lines": (
+        f"Sadly it could not\nbe delivered to one of them:\n\n<{A}>: host mx.x.example said:\n    552 her mailbox is full\n",
+        (A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL),
+    ),
+    "a mail that is blocked is no account": (
+        f"Your message to {A} has been blocked. See technical details below for more information.\n",
+        (A, _C.PERMANENT, _R.UNKNOWN),
     ),
     "good news": (
         f"Your message was successfully delivered to the destination(s) listed below. You may still hear of mail delivery errors.\n\n"

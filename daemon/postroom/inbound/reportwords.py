@@ -113,20 +113,22 @@ def is_general(status: str | None) -> bool:
 
 def is_worded(subject: str, body: str) -> bool:
     """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
-    is_told = _REPORTED.search(body) or _PAIR.search(body)
-    return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(body)
+    flat = " ".join(body.split())
+    is_told = _REPORTED.search(flat) or _PAIR.search(body)
+    return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(flat)
 
 
 def is_rejecting(body: str) -> bool:
     """Whether the words of a receipt say that the mail was sent back."""
-    return _REJECTED.search(body) is not None
+    return _REJECTED.search(" ".join(body.split())) is not None
 
 
 def find_action(subject: str, body: str) -> str | None:
     """As `Action` would say it; None where there is no code and no word of a report."""
     if _AWAY.search(subject):
         return _AWAY_ACTION
-    words = f"{subject}\n{body}"
+    flat = " ".join(body.split())
+    words = f"{subject}\n{flat}"
     found = _STATUS.search(words)
     status = found[1] if found else ""
     is_given_up = (
@@ -138,7 +140,7 @@ def find_action(subject: str, body: str) -> str | None:
         return "delivered"
     if _STILL_TRIED.search(words) and not is_given_up:
         return "delayed"
-    is_told = _GIVEN_UP.search(subject) or _REPORTED.search(body)
+    is_told = _GIVEN_UP.search(subject) or _REPORTED.search(flat)
     return "failed" if is_given_up or is_told else None
 
 
