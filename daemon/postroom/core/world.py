@@ -61,6 +61,16 @@ class Host:
     slow: int = 0
     is_draining: bool = False
 
+    @property
+    def half(self) -> int:
+        """Half of the slots, one at least."""
+        return max(1, self.slots // 2)
+
+    @property
+    def mailbox_share(self) -> int:
+        """What one mailbox may have: half, but two where there are two, lest an attachment stops its plain mail."""
+        return max(self.half, min(2, self.slots))
+
 
 @dataclass(slots=True)
 class RelayState:
@@ -127,6 +137,8 @@ class MailboxState:
     in_slots: int = 0
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
+    bulk_in_slots: int = 0
+    heavy_in_slots: int = 0
     probing: bool = False
     era: int = 0
     avoid: str | None = None
@@ -278,6 +290,8 @@ class World:
     def _count_slot(self, held: Reservation, by: int) -> None:
         self.host.in_slots += by
         self.mailbox.in_slots += by
+        self.mailbox.bulk_in_slots += by if held.lane is Lane.BULK else 0
+        self.mailbox.heavy_in_slots += by if held.has_attachments else 0
         self.host.with_attachments += by if held.has_attachments else 0
 
 
