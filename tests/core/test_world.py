@@ -9,7 +9,7 @@ from postroom.core.instant import MINUTE, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import FORGOTTEN
-from postroom.core.world import PAUSED, World
+from postroom.core.world import DOMAINS, DomainState, World
 from support.decide_world import Waiting, a_world, at, moment
 
 
@@ -72,17 +72,27 @@ def test_a_domain_is_held_back_while_it_is_paused() -> None:
     assert not world.is_held_back("other.example", moment())
 
 
-def test_domains_that_were_paused_once_are_not_kept_in_mind_for_ever() -> None:
-    world = a_world(domain_pace={"paced.example": DomainPace(1.0)})
-    world.pause_domain("busy.example", at(1), ReasonCode.DOMAIN_DEFERRED, at())
-    held = world.reserve(Waiting(domain="busy.example"), moment(2))
-    for number in range(3 * PAUSED):
-        until, name = at(number + 60), f"{number}.example"
-        world.pause_domain(name, until, ReasonCode.DOMAIN_DEFERRED, at(number))
-        assert world.is_held_back(name, moment(number))
-    assert len(world.mailbox.domains) <= PAUSED
-    assert {"paced.example", "busy.example"} < world.mailbox.domains.keys()
-    world.release(held, reached_mail=True)
+def test_domains_that_were_paused_once_do_not_stay_for_ever() -> None:
+    world = a_world()
+    paced = DomainPace(per_second=1)
+    world.mailbox.domains["paced.example"] = DomainState(paced, None)
+    for minute in range(5 * DOMAINS):
+        until = at(60 * minute + 600)
+        now = at(60 * minute)
+        world.pause_domain(f"d{minute}.example", until, ReasonCode.DOMAIN_DEFERRED, now)
+        if minute == 7:
+            world.mailbox.domains["d7.example"].in_flight = 1
+    known = world.mailbox.domains
+    assert len(known) <= DOMAINS
+    assert {
+        "paced.example",
+        "d7.example",
+        *(f"d{5 * DOMAINS - n}.example" for n in range(1, 10)),
+    } <= (known.keys())
+    many = 3 * DOMAINS
+    for number in range(many):
+        world.pause_domain(f"at-once{number}.example", until, ReasonCode.DOMAIN_DEFERRED, now)
+    assert all(world.is_held_back(f"at-once{n}.example", Moment(now, 0)) for n in range(many))
 
 
 def test_a_domain_is_held_back_while_it_is_slowed_down() -> None:

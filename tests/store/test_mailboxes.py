@@ -82,6 +82,18 @@ def test_a_resume_closes_the_breaker(conn: sqlite3.Connection) -> None:
     assert (row["faults_in_row"], row["last20"], row["seen"], row["probe_s"]) == (0, 0, 0, 0)
 
 
+def test_who_suppresses_it_again_and_says_nothing_leaves_what_was_said(
+    conn: sqlite3.Connection,
+) -> None:
+    def again(reason: str, actor: Actor) -> tuple[str, str]:
+        found = run(conn, Suppressing("support", "gone@example.com", reason, actor, NOW))[0]
+        return found.reason, found.by
+
+    assert again("asked to", ANN) == ("asked to", "uid:1000")
+    assert again("", Actor(0)) == ("asked to", "uid:1000")
+    assert again("moved", Actor(0)) == ("moved", "uid:0")
+
+
 def test_an_address_is_suppressed_in_any_spelling(conn: sqlite3.Connection) -> None:
     first, _ = run(conn, Suppressing("", "Gone@example.com", "asked", ANN, NOW))
     assert (first.mailbox_id, first.address, first.by) == ("", "Gone@example.com", "uid:1000")

@@ -4,11 +4,16 @@ Rules: no bound is filled up by it. Who is under way stays counted. Breakers sta
 reached in another way: then the next probe may go at once, and how older attempts end says nothing about it.
 """
 
+from typing import Final
+
 from postroom.core.breaker import renewed
 from postroom.core.instant import Moment
-from postroom.core.mailbox import Mailbox, Relay
+from postroom.core.mailbox import DomainPace, Mailbox, Relay
 from postroom.core.pace import Meter, changed_gcra
-from postroom.core.world import FREE, DomainState, MailboxState, RelayState
+from postroom.core.world import DomainState, MailboxState, RelayState
+
+
+_FREE: Final = DomainPace()
 
 
 def change_relay(state: RelayState, relay: Relay, now: Moment) -> Meter:
@@ -31,16 +36,18 @@ def change_mailbox(state: MailboxState, mailbox: Mailbox, now: Moment) -> Meter:
         state.era += 1
     state.mailbox = mailbox
     state.bulk = changed_gcra(state.bulk, mailbox.lanes.bulk_per_second, 1, now.mono)
-    _change_domains(state, mailbox, now.mono)
+    _change_domains(state, mailbox, now)
     return state.meter.change(mailbox.pace, now.mono)
 
 
-def _change_domains(state: MailboxState, mailbox: Mailbox, mono: int) -> None:
+def _change_domains(state: MailboxState, mailbox: Mailbox, now: Moment) -> None:
     """Domains that are bounded no more are kept while something is known of them."""
     for name in mailbox.domain_pace.keys() - state.domains.keys():
-        state.domains[name] = DomainState(FREE, None)
+        state.domains[name] = DomainState(_FREE, None)
     for name, domain in list(state.domains.items()):
-        domain.pace = mailbox.domain_pace.get(name, FREE)
-        domain.second = changed_gcra(domain.second, domain.pace.per_second, domain.pace.burst, mono)
-        if domain.pace == FREE and not domain.in_flight and domain.paused_until is None:
+        domain.pace = mailbox.domain_pace.get(name, _FREE)
+        domain.second = changed_gcra(
+            domain.second, domain.pace.per_second, domain.pace.burst, now.mono
+        )
+        if domain.is_idle(now.at):
             del state.domains[name]

@@ -21,14 +21,12 @@ LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
 STREAMS: Final = (
     1024  # domains that a relay knows the traffic of; beyond it the idlest is forgotten
 )
+DOMAINS: Final = (
+    1024  # paused or paced, of a mailbox; beyond it those whose pause is over are forgotten
+)
 SLOWED: Final = (
     200  # domains that it slows down at once; beyond it whoever complained longest ago is not
 )
-PAUSED: Final = (
-    1024  # domains that a mailbox keeps in mind; beyond it those are forgotten whose pause is over
-)
-
-FREE: Final = DomainPace()  # a domain that nobody set a pace for
 
 
 class Row(Protocol):
@@ -62,6 +60,16 @@ class Host:
     suspects: int = 0
     slow: int = 0
     is_draining: bool = False
+
+    @property
+    def half(self) -> int:
+        """Half of the slots, one at least."""
+        return max(1, self.slots // 2)
+
+    @property
+    def mailbox_share(self) -> int:
+        """What one mailbox may have: half, but two where there are two, lest an attachment stops its plain mail."""
+        return max(self.half, min(2, self.slots))
 
 
 @dataclass(slots=True)
@@ -109,7 +117,8 @@ class DomainState:
 
     def is_idle(self, now: Instant) -> bool:
         """Whether nothing has to be known of it."""
-        return self.pace == FREE and not self.in_flight and (self.paused_until or 0) <= now
+        is_paused = self.paused_until is not None and self.paused_until > now
+        return self.pace == DomainPace() and not self.in_flight and not is_paused
 
 
 @dataclass(slots=True)
@@ -128,10 +137,20 @@ class MailboxState:
     in_slots: int = 0
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
+    bulk_in_slots: int = 0
+    heavy_in_slots: int = 0
     probing: bool = False
     era: int = 0
     avoid: str | None = None
     domains: dict[str, DomainState] = field(default_factory=dict)
+    _most_domains: int = DOMAINS
+
+    def forget_domains(self, now: Instant) -> None:
+        """Let those go that nothing is known of any more, once there are many; seldom, for it looks at all."""
+        if len(self.domains) < self._most_domains:
+            return
+        self.domains = {name: one for name, one in self.domains.items() if not one.is_idle(now)}
+        self._most_domains = max(DOMAINS, 2 * len(self.domains))
 
 
 @dataclass(slots=True)
@@ -227,12 +246,9 @@ class World:
         self, domain: str, until_at: Instant, reason: ReasonCode, now: Instant
     ) -> None:
         """Leave a recipient domain alone until then."""
-        domains = self.mailbox.domains
-        if len(domains) >= PAUSED:
-            for name in [name for name, one in domains.items() if one.is_idle(now)]:
-                del domains[name]
-        found = domains.setdefault(domain, DomainState(FREE, None))
+        found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
         found.paused_until, found.reason = until_at, reason
+        self.mailbox.forget_domains(now)
 
     def is_held_back(self, domain: str, now: Moment) -> bool:
         """Whether a recipient domain is left alone or slowed down."""
@@ -274,6 +290,8 @@ class World:
     def _count_slot(self, held: Reservation, by: int) -> None:
         self.host.in_slots += by
         self.mailbox.in_slots += by
+        self.mailbox.bulk_in_slots += by if held.lane is Lane.BULK else 0
+        self.mailbox.heavy_in_slots += by if held.has_attachments else 0
         self.host.with_attachments += by if held.has_attachments else 0
 
 

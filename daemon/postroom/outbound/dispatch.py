@@ -180,7 +180,9 @@ class Dispatcher:
             feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
         else:
             now, believed_at = self._clock.now(), self._believed_at()
-            feed.end_read(rows, now, self._flights.taken, believed_at, line.skipped(feed))
+            skipped = line.skipped(feed)  # there may be more of them by now
+            elsewhere = {row.number for row in rows if row.domain in skipped}
+            feed.end_read(rows, now, self._flights.taken | elsewhere, believed_at)
         self._woken.set()
 
     def _expire(self, group: asyncio.TaskGroup) -> None:

@@ -21,7 +21,7 @@ from postroom.store.sqlite.keyset import (
     newest,
     next_cursor,
 )
-from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.spoiled import find_word, is_damaged, readable
 
 
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
@@ -29,7 +29,8 @@ _LOOK: Final = 1_000
 
 _ONE: Final = f"""
     SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id,
-        (SELECT json_extract(spec, '$.subject') FROM job WHERE job.number = delivery.job) AS subject
+        (SELECT CASE WHEN json_valid(spec) THEN json_extract(spec, '$.subject') END FROM job
+            WHERE job.number = delivery.job) AS subject
     FROM delivery WHERE number = ?"""
 _WAYS_BACK: Final = "SELECT head, envelope_from FROM delivery WHERE number = ?"
 _PLACE: Final = "SELECT state, created_at FROM delivery WHERE number = ?"
@@ -131,7 +132,7 @@ def find_candidates(
 def find_holds(conn: sqlite3.Connection) -> tuple[Hold, ...]:
     """How many deliveries are held, by mailbox and reason."""
     return tuple(
-        Hold(mailbox_id, HoldReason(reason), count)
+        Hold(mailbox_id, rows.hold_reason_of(reason) or HoldReason.UNREADABLE, count)
         for mailbox_id, reason, count in conn.execute(_HOLDS)
     )
 
@@ -142,7 +143,7 @@ def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ..
         Retries(
             mailbox_id=mailbox_id,
             lane=Lane(lane),
-            reason_code=None if code is None else ReasonCode(code),
+            reason_code=find_word(ReasonCode, code),
             deliveries=count,
             next_at=Instant(next_at),
         )

@@ -18,7 +18,7 @@ from postroom.core.record import (
     SuppressionRecord,
 )
 from postroom.core.reply import Stage
-from postroom.store.sqlite.spoiled import find_document
+from postroom.store.sqlite.spoiled import find_document, find_word
 
 
 UNREADABLE: Final[dict[str, object]] = {"unreadable": True}  # in place of a damaged document
@@ -48,8 +48,8 @@ def delivery_of(
         domain=row["domain"],
         lane=Lane(row["lane"]),
         state=DeliveryState(row["state"]),
-        hold_reason=row["hold_reason"] and HoldReason(row["hold_reason"]),
-        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        hold_reason=hold_reason_of(row["hold_reason"]),
+        reason_code=find_word(ReasonCode, row["reason_code"]),
         due_at=row["due_at"],
         not_after=row["not_after"],
         thread_number=row["thread"],
@@ -59,7 +59,7 @@ def delivery_of(
         deferrals=row["deferrals"],
         crashes=row["crashes"],
         doubts=row["doubts"],
-        stage=row["stage"] and Stage(row["stage"]),
+        stage=find_word(Stage, row["stage"]),
         marked_at=row["marked_at"],
         reply_code=row["reply_code"],
         enhanced_status=row["enhanced_status"],
@@ -70,12 +70,17 @@ def delivery_of(
         created_at=Instant(row["created_at"]),
         history=history,
         trace_id=trace_id,
-        feedback=Feedback(row["feedback"]),
+        feedback=find_word(Feedback, row["feedback"]) or Feedback.NONE,
         resends=row["resends"],
-        no_resend=row["no_resend"] and ReasonCode(row["no_resend"]),
+        no_resend=find_word(ReasonCode, row["no_resend"]),
         is_cancel_asked=bool(row["cancel_asked"]),
         settled_at=row["settled_at"],
     )
+
+
+def hold_reason_of(stored: str | None) -> HoldReason | None:
+    """Why it is held; where that can not be read, it is held for that."""
+    return None if stored is None else find_word(HoldReason, stored) or HoldReason.UNREADABLE
 
 
 def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecord:
@@ -97,10 +102,10 @@ def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecor
 def history_of(row: sqlite3.Row) -> HistoryRow:
     """A transition from its HISTORY columns."""
     return HistoryRow(
-        before=row["before"] and DeliveryState(row["before"]),
+        before=find_word(DeliveryState, row["before"]),
         after=DeliveryState(row["after"]),
         at=Instant(row["at"]),
-        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        reason_code=find_word(ReasonCode, row["reason_code"]),
         reply_code=row["reply_code"],
         enhanced_status=row["enhanced_status"],
         reply_text=row["reply_text"],

@@ -1,22 +1,23 @@
 """What of a stored row can not be read: a disk, a memory or a hand damaged it, and one row must not stop the others.
 
 Rules: nothing is deleted and nothing is guessed. A damaged delivery is held, a damaged message that came in stays where
-it is, a damaged event is shown as one that can not be read. What has happened is written down all the same, and nobody
-waits behind what is damaged (`lenient`): the rest can not wait for a person who mends a text.
+it is, a damaged event is shown as one that can not be read. People are shown what can be read of anything, and may act
+on it: a word of ours that is none is left out, a text that is no UTF-8 any more has marks where it is damaged. What has
+happened is written down all the same, and nobody waits behind what is damaged.
 Known limits: damage to SQLite's own pages is no row: it breaks the store, and ends the daemon.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Final, TypeVar
 
 import msgspec
 
-from postroom.store.sqlite.unit import Unit, UnitResult
-
 
 T = TypeVar("T")
+W = TypeVar("W", bound=StrEnum)
 
 _SIGN: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -30,21 +31,11 @@ def check_spoiled(error: Exception) -> None:
         raise error
 
 
-def lenient(unit: Unit[T]) -> Unit[T]:
-    """The unit, reading so that no damaged text stops it."""
-
-    def run(conn: sqlite3.Connection) -> UnitResult[T]:
-        with readable(conn):
-            return unit(conn)
-
-    return run
-
-
 @contextmanager
 def readable(conn: sqlite3.Connection) -> Iterator[None]:
     """Read texts that are no UTF-8, a sign standing for what is damaged; until the end of the block."""
     strict = conn.text_factory
-    conn.text_factory = _read
+    conn.text_factory = _text
     try:
         yield
     finally:
@@ -64,5 +55,36 @@ def find_document(text: str, kind: type[T]) -> T | None:
         return None
 
 
-def _read(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
+def find_word(kind: type[W], stored: str | None) -> W | None:
+    """A stored word of ours; None where there is none, or it is damaged."""
+    try:
+        return None if stored is None else kind(stored)
+    except ValueError:
+        return None
+
+
+def anyway(work: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+    """The same work, which reads damaged texts with marks in them."""
+
+    def run(conn: sqlite3.Connection) -> T:
+        with readable(conn):
+            return work(conn)
+
+    return run
+
+
+def at_least(ask: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+    """The same question, asked again where a text is damaged: nearly always the faster way serves."""
+
+    def run(conn: sqlite3.Connection) -> T:
+        try:
+            return ask(conn)
+        except sqlite3.OperationalError as error:
+            check_spoiled(error)
+            return anyway(ask)(conn)
+
+    return run
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
