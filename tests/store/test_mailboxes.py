@@ -92,6 +92,20 @@ def test_an_address_is_suppressed_in_any_spelling(conn: sqlite3.Connection) -> N
     assert run(conn, Unsuppressing("", "gone@example.com"))[0] is False
 
 
+def test_who_suppresses_an_address_again_and_says_nothing_leaves_what_was_said(
+    conn: sqlite3.Connection,
+) -> None:
+    def told(reason: str, by: Actor) -> tuple[str, str]:
+        record, _ = run(conn, Suppressing("support", "gone@example.com", reason, by, NOW))
+        return record.reason, record.by
+
+    assert told("", ANN) == ("", "uid:1000")
+    assert told("", Actor(7)) == ("", "uid:7")
+    assert told("asked to", ANN) == ("asked to", "uid:1000")
+    assert told("", Actor(7)) == ("asked to", "uid:1000")
+    assert told("moved", Actor(7)) == ("moved", "uid:7")
+
+
 async def test_what_waits_for_a_mailbox_that_is_gone_is_held_until_it_comes_back(
     tmp_path: Path,
 ) -> None:

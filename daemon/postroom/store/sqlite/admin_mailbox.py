@@ -28,9 +28,12 @@ _RESUME: Final = """
         probe_s = 0, good_in_row = 0
     WHERE id = ?"""
 
+# As with a pause: a complaint that a report told of stays known for one.
 _SUPPRESS: Final = f"""
     INSERT INTO suppression (mailbox_id, address_key, address, reason, by, created_at) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (address_key, mailbox_id) DO UPDATE SET reason = excluded.reason, by = excluded.by
+    ON CONFLICT (address_key, mailbox_id) DO UPDATE SET
+        reason = iif(excluded.reason = '', reason, excluded.reason),
+        by = iif(excluded.reason = '' AND reason <> '', by, excluded.by)
     RETURNING {rows.SUPPRESSION}"""
 _UNSUPPRESS: Final = (
     "DELETE FROM suppression WHERE address_key = ? AND mailbox_id = ? RETURNING number"
@@ -102,7 +105,7 @@ class Resuming:
 
 @dataclass(frozen=True, slots=True)
 class Suppressing:
-    """A unit that suppresses an address; done again, it changes reason and person."""
+    """A unit that suppresses an address; done again, only a new reason changes what is known."""
 
     mailbox_id: str
     address: str
