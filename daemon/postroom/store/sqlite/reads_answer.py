@@ -56,10 +56,15 @@ class _Automation(msgspec.Struct):
     kind: AutomationKind
 
 
+class _Dmarc(msgspec.Struct):
+    domain: str | None = None
+
+
 class _Authentication(msgspec.Struct):
     verdict: str | None = None
     from_organisation: str | None = None
     reply_to_organisation: str | None = None
+    dmarc: _Dmarc | None = None
 
 
 class _Event(msgspec.Struct):
@@ -101,6 +106,7 @@ def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
         is_vouched_for=found.verdict == Verdict.PASS,
         from_organisation=found.from_organisation,
         reply_to_organisation=found.reply_to_organisation,
+        is_from_published=found.dmarc is None or found.dmarc.domain is not None,
     )
 
 
