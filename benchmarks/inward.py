@@ -8,7 +8,10 @@ import tempfile
 import time
 from statistics import median
 
-from benchmarks.peers import MASTER_CF, daemon, free_port, postfix, smtp_source
+from tests.support.postfix_process import MASTER
+
+from benchmarks.peers import daemon, free_port
+from benchmarks.postfix import postfix, smtp_source
 
 
 LISTENER = """\
@@ -22,7 +25,7 @@ SESSIONS = 10
 # Octets, messages in a round, and what is to be reached.
 SHAPES = {"2 KiB": (2048, 1_000, "≥ 1.3"), "1 MiB": (1 << 20, 60, "≥ 0.8")}
 NO_MANAGER = "".join(
-    line for line in MASTER_CF.splitlines(keepends=True) if not line.startswith("qmgr")
+    line for line in MASTER.splitlines(keepends=True) if not line.startswith("qmgr")
 )
 
 

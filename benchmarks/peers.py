@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -237,118 +236,6 @@ def daemon(folder, port, connections=50, more=""):
         yield one
     finally:
         one.stop()
-
-
-MAIN_CF = """\
-compatibility_level = 3.6
-queue_directory = {folder}/queue
-data_directory = {folder}/data
-mail_owner = postfix
-setgid_group = postdrop
-command_directory = /usr/sbin
-daemon_directory = /usr/lib/postfix/sbin
-myhostname = bench.test
-mydestination =
-local_recipient_maps =
-mynetworks = 127.0.0.0/8
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-smtpd_relay_restrictions = permit_mynetworks, reject
-transport_maps = inline:{{ {{ agent.test = smtp:[127.0.0.1]:{sink} }} }}
-disable_dns_lookups = yes
-smtp_tls_security_level = none
-smtpd_tls_security_level = none
-maillog_file = {folder}/log/mail
-maillog_file_prefixes = {folder}
-# In its favour: no bound of processes, no wait at the door, connections kept, a large active queue.
-default_process_limit = 300
-in_flow_delay = 0
-smtpd_client_connection_count_limit = 0
-smtpd_client_connection_rate_limit = 0
-smtp_connection_cache_destinations = [127.0.0.1]:{sink}
-smtp_connection_reuse_time_limit = 3600s
-qmgr_message_active_limit = 200000
-qmgr_message_recipient_limit = 200000
-smtp_destination_concurrency_limit = {connections}
-default_destination_concurrency_limit = {connections}
-initial_destination_concurrency = {connections}
-"""
-MASTER_CF = """\
-{port}  inet  n - n - - smtpd
-pickup   unix n - n 60 1 pickup
-cleanup  unix n - n - 0 cleanup
-qmgr     unix n - n 300 1 qmgr
-rewrite  unix - - n - - trivial-rewrite
-bounce   unix - - n - 0 bounce
-defer    unix - - n - 0 bounce
-trace    unix - - n - 0 bounce
-verify   unix - - n - 1 verify
-flush    unix n - n 1000? 0 flush
-smtp     unix - - n - - smtp
-error    unix - - n - - error
-retry    unix - - n - - error
-anvil    unix - - n - 1 anvil
-scache   unix - - n - 1 scache
-proxymap unix - - n - - proxymap
-tlsmgr   unix - - n 1000? 1 tlsmgr
-postlog  unix-dgram n - n - 1 postlogd
-"""
-
-
-class Postfix:
-    """A Postfix of our own; without syslog, TLS and logins, as SMTP in and SMTP out."""
-
-    def __init__(self, folder, sink_port, connections, master_cf):
-        self.folder = Path(folder)
-        self.port = free_port()
-        self.connections = connections
-        for name in ("queue", "data", "log", "etc"):
-            (self.folder / name).mkdir()
-        self.folder.chmod(0o755)
-        shutil.chown(self.folder / "data", "postfix")
-        shutil.chown(self.folder / "log", "postfix")
-        words = {"folder": folder, "sink": sink_port, "connections": connections}
-        (self.folder / "etc/main.cf").write_text(MAIN_CF.format(**words))
-        (self.folder / "etc/master.cf").write_text(master_cf.format(port=self.port))
-
-    def control(self, word):
-        command = ["/usr/sbin/postfix", "-c", str(self.folder / "etc"), word]
-        subprocess.run(command, check=True, capture_output=True, timeout=30)
-
-    def start(self):
-        self.control("start")
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
-        raise TimeoutError((self.folder / "log/mail").read_text()[-2000:])
-
-    def submit(self, count, submitters):
-        """Hand it `count` messages of 2 KiB from so many sessions at once."""
-        smtp_source(self.port, count, submitters)
-
-
-def smtp_source(port, count, sessions, size=2048, recipient="someone@agent.test"):
-    """Postfix's own generator: `count` messages of so many bytes from so many sessions at once."""
-    amount = ["-s", str(sessions), "-l", str(size), "-m", str(count)]
-    parties = ["-f", "bench@example.com", "-t", recipient]
-    command = ["/usr/sbin/smtp-source", "-d", *amount, *parties, f"127.0.0.1:{port}"]
-    subprocess.run(command, check=True, timeout=120)
-
-
-@contextmanager
-def postfix(folder, sink_port, connections, master_cf=MASTER_CF):
-    """A Postfix that runs, and is gone afterwards."""
-    one = Postfix(folder, sink_port, connections, master_cf)
-    one.start()
-    try:
-        yield one
-    finally:
-        one.control("stop")
 
 
 def free_port():

@@ -5,7 +5,8 @@ import time
 from statistics import median
 
 from benchmarks.load import submit
-from benchmarks.peers import daemon, postfix, sink
+from benchmarks.peers import daemon, sink
+from benchmarks.postfix import postfix
 
 
 COUNT = 2_000

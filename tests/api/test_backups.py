@@ -9,7 +9,8 @@ import pytest
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.ports.desk import DeliveryFilter
 from postroom.ports.errors import StorageFull, StoreUnavailable
-from support.api_fakes import EVENT, FakeBackups, FakeTrust
+from support.api_fakes import FakeBackups, FakeTrust
+from support.api_outbox import EVENT
 from support.api_server import Api, running
 from support.records import delivery, job
 

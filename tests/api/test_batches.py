@@ -4,8 +4,9 @@ from typing import Any
 
 from postroom.ports.errors import StoreUnavailable
 from postroom.ports.submitting import SubmitResult
-from support.api_fakes import FakeOutbox, FakeSubmitter
+from support.api_outbox import FakeOutbox
 from support.api_server import Api, running
+from support.api_submitter import FakeSubmitter
 
 
 def mail(name: str, **more: object) -> dict[str, object]:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from postroom.api.parts import Bounds
-from support.api_fakes import FakeSubmitter
 from support.api_server import Api, running
+from support.api_submitter import FakeSubmitter
 
 
 FEW = Bounds(connections=4)  # three calls, two of which may wait

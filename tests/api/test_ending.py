@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from postroom.api.tasks import Kept
-from support.api_fakes import FakeSubmitter
 from support.api_server import running
+from support.api_submitter import FakeSubmitter
 
 
 JOB = {"mailbox_id": "support", "to": ["a@example.com"], "subject": "s", "text": "t"}

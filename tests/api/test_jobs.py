@@ -1,3 +1,5 @@
+"""A job is handed in: accepted, repeated, merged, refused, and never accepted where it was not stored."""
+
 import asyncio
 import json
 from dataclasses import replace
@@ -7,22 +9,17 @@ from typing import Any
 import pytest
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.ids import Kind, encode_id
-from postroom.core.instant import Instant
 from postroom.core.job import Problem
-from postroom.ports.desk import JobFilter
 from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.ports.submitting import Merged, RefusalCode, RefusalKind, Refused, Repeated
-from support.api_fakes import FakeSubmitter
-from support.api_server import UID, Api, running
-from support.records import NOW, delivery, job
+from support.api_server import HELLO, JOB_1, UID, Api, running
+from support.api_submitter import FakeSubmitter
+from support.records import delivery, job
 
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACED = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
 S = DeliveryState
-HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
-JOB_1 = encode_id(Kind.JOB, 1)
 
 
 class Answering(FakeSubmitter):
@@ -191,188 +188,3 @@ async def test_a_client_that_hangs_up_leaves_the_job_it_handed_over(api: Api) ->
     api.submitter.gate.set()
     assert (await again).status == 200
     assert api.submitter.keys == {"k": 1}
-
-
-async def test_a_job_is_read_by_its_id(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1, S.SENT), delivery(2, S.FAILED))
-    said = await api.get(f"/jobs/{JOB_1}")
-    assert said.status == 200
-    assert said.json["status"] == "partial"
-    assert (said.json["thread_id"], said.json["message_id"]) == (None, None)
-    assert said.json["request"] == {"subject": "Hello"}
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/jobs/job_0000000000009",
-        "/jobs/dlv_0000000000001",
-        "/jobs/1",
-        "/jobs/job_0000000000001/nothing",
-        "/jobs/",
-        "/jobs/%2F",
-        "/threads/thr_0000000000001",
-        "/templates",
-        "/nothing",
-    ],
-)
-async def test_what_is_not_there_is_not_found(api: Api, path: str) -> None:
-    said = await api.get(path)
-    assert (said.status, said.code) == (404, "not_found")
-
-
-async def test_waiting_for_a_job_ends_when_it_settles(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(api.get(f"/jobs/{JOB_1}?wait=settled&timeout_s=60"))
-        await api.loop.waiting.wait()
-        api.outbox.jobs[1] = job(1, delivery(1, S.SENT))
-        api.loop.settle.set()
-    assert waiting.result().json["status"] == "completed"
-
-
-async def test_waiting_in_vain_answers_the_job_as_it_stands(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    said = await api.get(f"/jobs/{JOB_1}?wait=settled&timeout_s=0.01")
-    assert (said.status, said.json["status"]) == (200, "accepted")
-
-
-async def test_nobody_waits_for_a_job_that_is_not_there(api: Api) -> None:
-    assert (await api.get(f"/jobs/{JOB_1}?wait=settled&timeout_s=0.01")).status == 404
-
-
-async def test_a_client_that_hangs_up_waits_no_more(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    async with api.raw() as (_, writer):
-        writer.write(f"GET /v1/jobs/{JOB_1}?wait=settled HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        await api.loop.waiting.wait()
-    await api.loop.cancelled.wait()
-
-
-async def test_a_client_that_closes_its_sending_side_is_taken_for_gone(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    async with api.raw() as (reader, writer):
-        writer.write(f"GET /v1/jobs/{JOB_1}?wait=settled HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        await api.loop.waiting.wait()
-        writer.write_eof()
-        assert await reader.read() == b""
-    await api.loop.cancelled.wait()
-
-
-async def test_a_stopping_daemon_answers_who_waits_and_takes_nothing_new(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(api.get(f"/jobs/{JOB_1}?wait=settled&timeout_s=60"))
-        await api.loop.waiting.wait()
-        other = await api.get("/healthz")
-        await api.server.drain()
-    assert other.status == 200
-    assert waiting.result().json["status"] == "accepted"
-    refused = await api.post("/jobs", HELLO)
-    assert (refused.status, refused.code) == (503, "draining")
-    assert (await api.get(f"/jobs/{JOB_1}")).status == 200
-    assert (await api.get("/readyz")).status == 503
-
-
-async def test_jobs_are_listed_a_page_at_a_time(api: Api) -> None:
-    api.outbox.jobs = {number: job(number, delivery(number)) for number in range(1, 6)}
-    first = (await api.get("/jobs?mailbox_id=support&limit=3")).json
-    second = (await api.get(f"/jobs?limit=3&cursor={first['next_cursor']}")).json
-    ids = [one["id"] for one in [*first["items"], *second["items"]]]
-    assert ids == [encode_id(Kind.JOB, number) for number in (5, 4, 3, 2, 1)]
-    assert second["next_cursor"] is None
-
-
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("status=in_progress", JobFilter(status="in_progress")),
-        ("thread_id=thr_0000000000003", JobFilter(thread_number=3)),
-        ("recipient=Ann@EXAMPLE.com", JobFilter(recipient="ann@example.com")),
-        ("trace_id=t%20x", JobFilter(trace_id="t x")),
-        ("conversation_id=c&mailbox_id=m", JobFilter(mailbox_id="m", conversation_id="c")),
-        ("idempotency_key=k", JobFilter(idempotency_key="k")),
-        ("since=24h", JobFilter(since=Instant(NOW - 86_400_000_000))),
-        ("since=2025-11-30T12:00:00%2B01:00", JobFilter(since=NOW)),
-    ],
-)
-async def test_each_filter_reaches_the_outbox(api: Api, query: str, wanted: JobFilter) -> None:
-    assert (await api.get(f"/jobs?{query}")).status == 200
-    assert api.outbox.did == [("find_jobs", wanted, None, 100)]
-
-
-@pytest.mark.parametrize(
-    ("query", "code", "pointer"),
-    [
-        ("colour=red", "unknown_field", "/colour"),
-        ("status=done", "invalid_request", "/status"),
-        ("status=null", "invalid_request", "/status"),
-        ("status=", "invalid_request", "/status"),
-        ("limit=0", "invalid_request", "/limit"),
-        ("limit=x", "invalid_request", "/limit"),
-        ("since=yesterday", "invalid_request", "/since"),
-        ("since=99999999999d", "invalid_request", "/since"),
-        ("cursor=7", "invalid_request", "/cursor"),
-        ("recipient=nobody", "invalid_request", "/recipient"),
-        ("limit=1&limit=2", "invalid_request", ""),
-        ("&".join(f"a{n}=1" for n in range(200)), "invalid_request", ""),
-    ],
-)
-async def test_a_filter_that_can_not_be_is_refused_by_name(
-    api: Api, query: str, code: str, pointer: str
-) -> None:
-    said = await api.get(f"/jobs?{query}")
-    assert (said.status, said.code) == (422, code)
-    assert [one["pointer"] for one in said.json["errors"]] == [pointer]
-
-
-async def test_filters_that_no_index_answers_together_are_refused(api: Api) -> None:
-    said = await api.get("/jobs?status=failed&trace_id=t")
-    assert (said.status, said.code) == (422, "filter_combination")
-
-
-async def test_a_cancel_says_what_became_of_each_delivery(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1), delivery(2, S.SENT), delivery(3, S.UNCERTAIN))
-    said = await api.post(f"/jobs/{JOB_1}/cancel")
-    assert said.status == 200
-    assert [one["cancel"] for one in said.json["deliveries"]] == [
-        "cancelled",
-        "too_late",
-        "uncertain",
-    ]
-    assert said.json["deliveries"][0] == {
-        "id": "dlv_0000000000001",
-        "recipient": "user1@example.com",
-        "cancel": "cancelled",
-    }
-    assert api.outbox.did == [("cancel_job", 1, f"uid:{UID}")]
-
-
-@pytest.mark.parametrize("body", [None, {}], ids=["no body", "an empty object"])
-async def test_a_call_that_takes_nothing_takes_an_empty_body(api: Api, body: object) -> None:
-    assert (await api.post(f"/jobs/{JOB_1}/cancel", body)).status == 404
-    api.outbox.jobs[1] = job(1, delivery(1))
-    assert (await api.post(f"/jobs/{JOB_1}/cancel", body)).status == 200
-
-
-async def test_a_job_can_be_moved_to_another_time(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1))
-    said = await api.post(f"/jobs/{JOB_1}/reschedule", {"send_at": "2025-11-30T11:00:00Z"})
-    assert said.status == 200
-    assert api.outbox.did == [("reschedule_job", 1, NOW)]
-
-
-async def test_a_job_that_is_sent_can_not_be_moved(api: Api) -> None:
-    api.outbox.jobs[1] = job(1, delivery(1, S.SENT))
-    said = await api.post(f"/jobs/{JOB_1}/reschedule", {"send_at": "2025-11-30T11:00:00Z"})
-    assert (said.status, said.code, said.json["state"]) == (409, "wrong_state", "sent")
-
-
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    [({}, "/send_at"), ({"send_at": "tomorrow"}, "/send_at"), ({"send_at": 5}, "/send_at")],
-)
-async def test_a_time_that_is_none_is_refused(api: Api, body: object, pointer: str) -> None:
-    said = await api.post(f"/jobs/{JOB_1}/reschedule", body)
-    assert (said.status, said.code) == (422, "invalid_request")
-    assert said.json["errors"][0]["pointer"] == pointer

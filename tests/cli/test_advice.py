@@ -11,7 +11,9 @@ import pytest
 from postroom.cli import meanings, refusals
 from postroom.cli.__main__ import main, root
 from postroom.core import alert, digest, reason
-from support.cli_daemon import ALERT, ALERT_EVENT, AT, CLOSED, STORM, WAITING, page, teach
+from support.cli_daemon import CLOSED, STORM, teach
+from support.cli_mail_in import ALERT, ALERT_EVENT
+from support.cli_mail_out import AT, WAITING, page
 from support.fake_daemon import FakeDaemon, fake_daemon
 
 

@@ -15,7 +15,7 @@ from postroom.cli.demo_relay import BUSY, CUT_OFF, DELETED, Mail, Relay
 from postroom.cli.demo_stage import Stage
 from postroom.cli.demo_watch import Watch
 from postroom.client import Client
-from support.cli_daemon import brief
+from support.cli_mail_out import brief
 from support.fake_daemon import FakeDaemon, fake_daemon
 from support.fake_host import FakeHost
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.cli.__main__ import main
-from support.cli_daemon import page
+from support.cli_mail_out import page
 from support.fake_daemon import FakeDaemon, problem
 
 

@@ -10,7 +10,8 @@ from postroom.cli.__main__ import main
 from postroom.cli.meanings import GATES, waiting_at
 from postroom.core import gates
 from postroom.core.reason import EXPLANATIONS, ReasonCode
-from support.cli_daemon import AT, EXPLAINED, WAITING, teach
+from support.cli_daemon import teach
+from support.cli_mail_out import AT, EXPLAINED, WAITING
 from support.fake_daemon import FakeDaemon, fake_daemon
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from postroom.cli.__main__ import main
 from postroom.cli.paper import column, table
-from support.cli_daemon import JOB, RELOADED, WAITING, page
+from support.cli_daemon import RELOADED
+from support.cli_mail_out import JOB, WAITING, page
 from support.fake_daemon import FakeDaemon
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from postroom import __version__
 from postroom.cli.sendmail.__main__ import main
-from support.cli_daemon import JOB, MAILBOXES
+from support.cli_daemon import MAILBOXES
+from support.cli_mail_out import JOB
 from support.fake_daemon import FakeDaemon, Say, fake_daemon, problem
 from support.fake_host import FakeHost
 

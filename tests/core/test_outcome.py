@@ -1,30 +1,12 @@
-"""How replies are read: the cases that relays really give, and that nothing a relay says breaks it."""
-
-import re
-from datetime import timedelta
+"""How replies are read: the cases that relays really give, silence among them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from postroom.core.outcome import Verdict, classify, unfit
-from postroom.core.reason import EXPLANATIONS, ReasonCode
-from postroom.core.reply import SmtpReply, Stage
+from postroom.core.reason import ReasonCode
+from postroom.core.reply import Stage
 from postroom.core.replytable import Class, Scope
-
-
-def a_reply(line: str) -> SmtpReply:
-    code, _, text = line.partition(" ")
-    found = re.match(r"([245]\.\d{1,3}\.\d{1,3}) ", text)
-    return SmtpReply(int(code), found and found[1], text, line.encode())
-
-
-def read(stage: str, line: str) -> Verdict:
-    verdict = classify(
-        Stage(stage), a_reply(line), is_marked=stage == "dot", is_dotted=stage == "dot"
-    )
-    assert verdict is not None
-    return verdict
+from support.replies import a_reply, read
 
 
 @pytest.mark.parametrize(
@@ -247,131 +229,6 @@ def test_what_a_relay_can_not_take_is_permanent_before_it_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "seconds", "is_stated"),
-    [
-        pytest.param("450 4.7.1 Greylisting, try again in 300 s", 300, True, id="seconds"),
-        pytest.param(
-            "451 4.7.1 Greylisted, please try again in 10 minutes", 600, True, id="minutes"
-        ),
-        pytest.param("451 please retry in 1 hour", 3600, True, id="an hour"),
-        pytest.param("451 Please try again in 00:04:59", 299, True, id="a clock"),
-        pytest.param("451 wait 120", 120, True, id="without a unit"),
-        pytest.param(
-            "450 greylisted, try again in 30 s", 300, False, id="too short: what is usual"
-        ),
-        pytest.param(
-            "450 greylisted, try again in 2 hours", 300, False, id="too long: what is usual"
-        ),
-        pytest.param("450 greylisted", 300, False, id="nothing stated: what is usual"),
-        pytest.param("451 try again in 30 s", None, False, id="too short, and nothing is usual"),
-        pytest.param("451 retry in 99999 h", None, False, id="absurd"),
-        pytest.param("451 busy", None, False, id="nothing"),
-        pytest.param("550 5.1.1 no, try again in 300 s", None, False, id="refused for good"),
-    ],
-)
-def test_a_stated_delay_of_1_to_60_minutes_is_heard(
-    line: str,
-    seconds: int | None,
-    *,
-    is_stated: bool,
-) -> None:
-    verdict = read("rcpt", line)
-    assert verdict.delay == (None if seconds is None else timedelta(seconds=seconds))
-    assert verdict.is_stated is is_stated
-
-
-def test_a_tired_domain_rests_two_hours() -> None:
-    assert read("mail", "421 4.7.0 [TSS04] deferred").delay == timedelta(hours=2)
-
-
-def test_patience_with_a_full_or_unknown_mailbox_ends_after_a_day() -> None:
-    assert read("rcpt", "452 4.2.2 over quota").patience == timedelta(days=1)
-    assert read("rcpt", "450 4.1.1 user unknown").patience == timedelta(days=1)
-    assert read("rcpt", "451 later").patience is None
-
-
-def test_an_address_in_a_reply_is_not_read_as_words() -> None:
-    assert (
-        read("rcpt", "451 <greylist@spamhaus.example> later").reason
-        is ReasonCode.RECIPIENT_DEFERRED
-    )
-    assert (
-        read("rcpt", "550 user.unknown.greylisting@x.example no").reason
-        is ReasonCode.RECIPIENT_REFUSED
-    )
-
-
-@given(
-    stage=st.sampled_from(Stage),
-    reply=st.one_of(
-        st.none(),
-        st.builds(
-            SmtpReply,
-            code=st.integers(200, 599),
-            enhanced=st.one_of(
-                st.none(),
-                st.from_regex(r"[245]\.\d{1,3}\.\d{1,3}", fullmatch=True),
-                st.text(max_size=8),
-            ),
-            text=st.one_of(
-                st.text(max_size=1024),
-                st.lists(
-                    st.sampled_from(
-                        [
-                            "greylist",
-                            "try again in",
-                            "99999",
-                            "00:99:99",
-                            "daily",
-                            "limit",
-                            "<",
-                            "@",
-                            "not owned by",
-                            "spf fail",
-                            "h",
-                        ]
-                    ),
-                    max_size=60,
-                ).map(" ".join),
-            ),
-            raw=st.just(b""),
-        ),
-    ),
-    is_marked=st.booleans(),
-    is_dotted=st.booleans(),
-)
-def test_nothing_a_relay_says_breaks_it(
-    stage: Stage,
-    reply: SmtpReply | None,
-    *,
-    is_marked: bool,
-    is_dotted: bool,
-) -> None:
-    verdict = classify(stage, reply, is_marked=is_marked, is_dotted=is_dotted)
-    if verdict is None:
-        assert reply is not None
-        assert is_dotted
-        assert 200 <= reply.code < 300
-        return
-    assert (verdict.class_ is Class.IN_DOUBT) <= is_dotted
-    if verdict.class_ is Class.PERMANENT:
-        assert reply is not None
-        assert reply.code >= 500
-        assert verdict.scope in {Scope.RECIPIENT, Scope.MESSAGE}
-    if verdict.is_stated:
-        assert verdict.delay is not None
-        assert timedelta(seconds=60) <= verdict.delay <= timedelta(hours=1)
-
-
-@pytest.mark.parametrize("reason", ReasonCode)
-def test_every_reason_is_explained_in_a_sentence_with_what_to_do(reason: ReasonCode) -> None:
-    explained = EXPLANATIONS[reason]
-    assert explained.means.endswith(".")
-    assert explained.to_do.endswith(".")
-    assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)?", reason)
-
-
-@pytest.mark.parametrize(
     ("code", "stage", "expected"),
     [
         (299, "dot", None),
@@ -393,25 +250,6 @@ def test_what_a_code_says_ends_with_its_hundred(
     )
     said = verdict and f"{verdict.class_} {verdict.scope} {verdict.reason}"
     assert said == expected
-
-
-@pytest.mark.parametrize(
-    ("asked", "seconds"),
-    [("59 s", 300), ("60 s", 60), ("3600 s", 3600), ("3601 s", 300), ("01:00:01", 300)],
-)
-def test_a_minute_and_an_hour_themselves_are_heard(asked: str, seconds: int) -> None:
-    verdict = read("rcpt", f"450 greylisted, try again in {asked}")
-    assert verdict.delay == timedelta(seconds=seconds)
-    assert verdict.is_stated is (seconds != 300)
-
-
-def test_nobody_is_patient_with_what_was_refused_for_good() -> None:
-    assert read("rcpt", "550 5.1.1 user unknown").patience is None
-
-
-def test_a_host_that_is_blocked_is_not_slowed_down() -> None:
-    verdict = read("greeting", "554 listed at spamhaus")
-    assert (verdict.reason, verdict.slows) == (ReasonCode.IP_BLOCKED, None)
 
 
 def test_500_before_mail_is_for_good() -> None:

@@ -1,28 +1,16 @@
-"""Bounds on starts: GCRA, rolling windows, shares of lanes, and what a restart may not lose."""
+"""Bounds on starts: GCRA, rolling windows, and shares of lanes."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.core.instant import MINUTE, SECOND, Instant, Moment
+from postroom.core.instant import MINUTE, SECOND
 from postroom.core.mailbox import Lane, LaneShares, Pace
-from postroom.core.pace import Gcra, Meter, gcra, meter
-from support.decide_world import NOON, moment
+from postroom.core.pace import Gcra, gcra, meter
+from support.decide_world import moment, starts
 
 
 SHARES = LaneShares()
-DAY = 24 * 60 * MINUTE
-
-
-def starts(found: Meter, lane: Lane, tries: list[int], shares: LaneShares = SHARES) -> list[int]:
-    """Try at each moment; the moments at which it started."""
-    taken = []
-    for mono in sorted(tries):
-        bounds = [found.pace(lane, shares, mono), found.cap(lane, shares, mono)]
-        if all(bound is None or bound.from_mono <= mono for bound in bounds):
-            found.take(lane, mono)
-            taken.append(mono)
-    return taken
 
 
 def test_no_pace_bounds_nothing() -> None:
@@ -122,72 +110,6 @@ def test_the_earliest_time_that_is_told_is_one_at_which_it_may_start(
     then = limited.pace(lane, SHARES, bound.from_mono)
     assert then is not None
     assert then.from_mono == bound.from_mono
-
-
-def test_500_at_2359_means_the_next_at_2359_a_day_later() -> None:
-    limited = meter(Pace(per_day=500))
-    began = 23 * 60 * MINUTE + 59 * MINUTE
-    for _ in range(500):
-        assert starts(limited, Lane.HIGH, [began]) == [began]
-    assert starts(limited, Lane.HIGH, [began + DAY - 1]) == []
-    assert starts(limited, Lane.HIGH, [began + DAY]) == [began + DAY]
-
-
-def test_500_at_2359_means_the_same_after_a_restart() -> None:
-    midnight = Instant(NOON // DAY * DAY)
-    minute = midnight // MINUTE - 1
-    for up, free in (
-        (midnight + 3 * MINUTE, False),
-        (midnight + DAY - MINUTE - 1, False),
-        (midnight + DAY - 1, True),
-    ):
-        limited = meter(Pace(per_day=500))
-        now = Moment(Instant(up), 42)
-        limited.restore(Lane.HIGH, minute, 500, now)
-        bound = limited.cap(Lane.HIGH, SHARES, now.mono)
-        assert bound is not None
-        assert (bound.from_mono <= now.mono) is free
-        if not free:
-            assert now.when(bound.from_mono) == midnight + DAY - 1
-
-
-@given(st.lists(st.integers(0, 2 * DAY // MINUTE), min_size=1, max_size=30), st.integers(1, 5))
-def test_a_restart_never_lets_more_than_per_day_into_any_24_hours(
-    minutes: list[int], limit: int
-) -> None:
-    """Starts before and after the restart, at the worst moment of their minute."""
-    limited = meter(Pace(per_day=limit))
-    taken = starts(limited, Lane.HIGH, [minute * MINUTE + 30 * SECOND for minute in minutes])
-    up = Moment(Instant(max(minutes) * MINUTE + 40 * SECOND), 7)
-    again = meter(Pace(per_day=limit))
-    for begun in taken:
-        again.restore(Lane.HIGH, begun // MINUTE, 1, up)
-    later = [up.at + hour * 30 * MINUTE for hour in range(100)]
-    more = starts(again, Lane.HIGH, [7 + moment - up.at for moment in later])
-    everything = taken + [begun - 7 + up.at for begun in more]
-    for begun in everything:
-        assert sum(begun <= other < begun + DAY for other in everything) <= limit
-
-
-def test_a_bucket_from_the_future_is_read_as_now() -> None:
-    limited = meter(Pace(per_day=1))
-    now = moment()
-    limited.restore(Lane.HIGH, now.at // MINUTE + 10_000, 1, now)
-    bound = limited.cap(Lane.HIGH, SHARES, now.mono)
-    assert bound is not None
-    assert bound.from_mono == now.mono + DAY
-
-
-def test_a_stored_rate_goes_on_after_a_restart_but_never_beyond_its_own_maximum() -> None:
-    now = moment()
-    for stored, expected in (
-        (now.at + SECOND, SECOND),
-        (now.at + DAY, 2 * SECOND),
-        (now.at - DAY, 0),
-    ):
-        limited = Gcra(SECOND, 2)
-        limited.restore(Instant(stored), now)
-        assert max(now.mono, limited.tat) == now.mono + expected
 
 
 @pytest.mark.parametrize(

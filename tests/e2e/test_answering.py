@@ -1,142 +1,26 @@
-"""Answers on their way out: tokens on the wire, heads that continue a thread, preconditions that a reply overtakes."""
+"""Answers on their way out: heads that continue a thread, who may answer, and preconditions that a reply overtakes."""
 
 import asyncio
-import email
-import email.policy
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from postroom.core.ids import Kind, encode_id
-from postroom.core.inaddress import AddressBook, Ours
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Problem
-from postroom.core.token import TokenKind, make_key
-from postroom.ops.tokenkeys import KeyRing
 from postroom.ports.submitting import RefusalCode, Refused, Submitted
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.arrivals import ALICE, PostOffice, in_mail, token_of
+from support.answering import House, open_house
+from support.arrivals import ALICE, in_mail, token_of
 from support.clock import breathe
-from support.post import ARTICLE, Post, open_post, settings
-from support.relay import Hold, Reply, ScriptedRelay, Transaction
-
-
-KEY = make_key(b"k" * 32)
-RING = KeyRing((KEY,), frozenset())
-
-
-class House:
-    """A post whose mailbox has addresses that answers come back to, and the office that brings them."""
-
-    def __init__(self, post: Post, relay: ScriptedRelay) -> None:
-        self.post = post
-        self.relay = relay
-        self.office = PostOffice(post.outbox)
-        self.book = AddressBook(post.settings.mailboxes, (), None, (KEY,))
-
-    def message(self, number: int) -> EmailMessage:
-        """The message of a transaction, as the standard library reads it."""
-        content = self.relay.transactions[number].content
-        assert content is not None
-        found = email.message_from_bytes(content, policy=email.policy.SMTP)
-        assert isinstance(found, EmailMessage)
-        return found
-
-    def token(self, address: str) -> tuple[TokenKind, int]:
-        """What an address of ours proves."""
-        found = self.book.find(address, self.post.clock.now())
-        assert isinstance(found, Ours)
-        assert found.token is not None
-        return found.token.kind, found.token.number
-
-    async def sent(self, **fields: Any) -> Submitted:
-        """A job that is out."""
-        made = await self.post.hand_in(**{"to": [ALICE], **fields})
-        assert isinstance(made, Submitted), made
-        await self.post.quiet()
-        return made
-
-    async def replied(self, number: int = 1, **more: Any) -> dict[str, Any]:
-        """Alice's mail to the delivery's reply address, as an event."""
-        at = self.post.clock.now()
-        mail = in_mail(
-            **{"message_id": "<9@customer.example>", "subject": "AW: Your report", **more}
-        )
-        return await self.office.published(mail, token_of(number), at=at)
-
-
-@asynccontextmanager
-async def open_house(
-    tmp_path: Path, mailbox: str = ARTICLE, **addresses: Any
-) -> AsyncIterator[House]:
-    given = {
-        "reply_address": "r-{token}@reply.example.com",
-        "return_path": "b-{token}@reply.example.com",
-        **addresses,
-    }
-    async with ScriptedRelay() as relay:
-        said = settings(tmp_path, relay.port, mailbox=mailbox)
-        boxes = {id_: replace(box, **given) for id_, box in said.mailboxes.items()}
-        async with open_post(replace(said, mailboxes=boxes), ring=RING) as post:
-            yield House(post, relay)
+from support.relay_script import Hold, Reply
 
 
 def event_id(event: dict[str, Any]) -> str:
     return encode_id(Kind.EVENT, event["seq"])
-
-
-def sender_of(transaction: Transaction) -> str:
-    return transaction.sender.strip("<>")
-
-
-async def test_each_copy_has_its_own_way_back(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house:
-        made = await house.sent(to=[ALICE, "bob@example.com"])
-        numbers = [one.accepted.number for one in made.deliveries]
-        assert len(house.relay.transactions) == 2
-        seen = []
-        for at, transaction in enumerate(house.relay.transactions):
-            message = house.message(at)
-            seen.append(message["Message-ID"])
-            (address,) = message["Reply-To"].addresses
-            assert address.display_name == "Support"
-            number = house.token(address.addr_spec)[1]
-            assert house.token(address.addr_spec) == (TokenKind.REPLY, number)
-            assert house.token(sender_of(transaction)) == (TokenKind.BOUNCE, number)
-            assert message["X-Postroom-Delivery"] == encode_id(Kind.DELIVERY, number)
-            assert message["To"] == f"{ALICE}, bob@example.com"
-            numbers.remove(number)
-        assert (len(set(seen)), numbers) == (1, [])
-
-
-async def test_the_way_back_stays_over_a_retry_and_a_resend(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house:
-        house.relay.on("dot", Reply("451 4.3.0 later"), times=1)
-        await house.sent()
-        await house.post.run(400)
-        first, second = house.relay.transactions
-        assert first.sender == second.sender
-        assert first.content == second.content
-
-
-async def test_a_reply_to_of_the_callers_own_stays_alone(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house:
-        await house.sent(reply_to=["desk@example.com"])
-        assert house.message(0).get_all("Reply-To") == ["desk@example.com"]
-        assert house.token(sender_of(house.relay.transactions[0]))[0] is TokenKind.BOUNCE
-
-
-async def test_without_addresses_for_them_there_are_no_tokens(tmp_path: Path) -> None:
-    async with open_house(tmp_path, reply_address=None, return_path=None) as house:
-        await house.sent()
-        assert house.message(0)["Reply-To"] is None
-        assert sender_of(house.relay.transactions[0]) == "support@example.com"
 
 
 async def test_an_answer_fills_itself_in(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from support.inward import (
     reply_to,
 )
 from support.office import events, office
-from support.relay import Reply, Transaction
+from support.relay_script import Reply, Transaction
 
 
 REPORT = """\

@@ -22,7 +22,8 @@ from postroom.service import joined
 from postroom.store.sqlite import loop_finish, loop_start
 from support.clock import FakeClock, breathe, settle
 from support.post import UID, Post, open_post, setting, settings
-from support.relay import Delay, Drop, Raw, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Delay, Drop, Raw, Reply
 from support.store_host import Faults, sqlite_error
 
 

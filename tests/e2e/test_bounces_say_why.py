@@ -8,7 +8,7 @@ import pytest
 
 from support.inward import ALICE, SUPPORT, mail, mail_to
 from support.office import events, office
-from support.relay import Transaction
+from support.relay_script import Transaction
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from postroom.core.reason import ReasonCode
 from postroom.ports.desk import Actor, CancelAnswer, DeliveryFilter, Verdict
 from support.clock import FakeClock
 from support.post import UID, Post, open_post, settings
-from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Drop, Hold, Reply
 
 
 WHO = "a@one.example"

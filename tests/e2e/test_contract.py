@@ -10,7 +10,8 @@ from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.core.record import JobRecord
 from postroom.ports.desk import Actor, Verdict
 from support.post import ARTICLE, Post, open_post, settings
-from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Drop, Hold, Reply
 
 
 ACTOR = Actor(1000)

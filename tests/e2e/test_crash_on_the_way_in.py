@@ -15,7 +15,8 @@ from support.bombs import big_attachment
 from support.clock import breathe
 from support.house import House, house_in
 from support.inward import ALICE, answer_to, came_in, free_port, listening_at, mail_to, reply_to
-from support.relay import ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Transaction
 
 
 NOT_OURS = (aiohttp.ClientError, OSError)

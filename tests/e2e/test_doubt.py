@@ -18,7 +18,8 @@ from support.inward import (
     parsed,
     reply_to,
 )
-from support.relay import Drop, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Hold
 
 
 BOB = "bob@customer.example"

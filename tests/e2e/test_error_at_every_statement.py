@@ -21,7 +21,8 @@ from postroom.ports.submitting import Repeated, Submitted
 from support.clock import breathe
 from support.inward import LISTENER, TEMPLATES, free_port, mail, mail_to
 from support.post import Post, open_post, setting, settings
-from support.relay import Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Hold, Reply
 from support.store_host import FAULTS, FailingDisk, outbox_at
 
 

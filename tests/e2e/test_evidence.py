@@ -24,7 +24,8 @@ from support.inward import (
     reply_to,
 )
 from support.post import Post, open_post, settings
-from support.relay import Drop, Hold, Reply, ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Hold, Reply, Transaction
 
 
 MALLORY = "mallory@elsewhere.example"

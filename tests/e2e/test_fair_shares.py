@@ -14,7 +14,8 @@ from postroom.ports.desk import Actor
 from postroom.service import joined
 from support.clock import START, FakeClock
 from support.post import UID, Post, open_post, settings
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 
 
 OTHER = """\

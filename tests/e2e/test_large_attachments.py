@@ -10,7 +10,8 @@ from pathlib import Path
 from postroom.selftest.nursery import Nursery
 from support.house import house_in
 from support.post import open_post, settings
-from support.relay import Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Hold
 
 
 MIB = 1 << 20

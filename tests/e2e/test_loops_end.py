@@ -23,7 +23,8 @@ from support.inward import (
     parsed,
     reply_to,
 )
-from support.relay import ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Transaction
 
 
 ROBOT = "robot@desk.example"

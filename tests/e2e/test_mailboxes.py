@@ -6,7 +6,8 @@ from postroom.api.mailboxes import find_mailbox
 from postroom.ports.desk import Actor
 from postroom.ports.submitting import Merged, Repeated
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 OTHER = '[[mailbox]]\nid = "other"\naddress = "other@example.com"\nrelay = "main"\n'

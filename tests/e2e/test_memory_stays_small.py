@@ -11,7 +11,8 @@ import pytest
 
 from postroom.selftest.nursery import Nursery
 from support.house import House, house_in
-from support.relay import Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Hold
 
 
 FEW, MANY = 12_000, 32_000

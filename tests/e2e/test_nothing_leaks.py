@@ -25,7 +25,8 @@ from support.inward import (
     reply_to,
 )
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 Ask = Callable[..., Awaitable[None]]

@@ -13,7 +13,8 @@ from postroom.selftest.nursery import Nursery
 from support.clock import breathe
 from support.house import House, house_in
 from support.inward import answer_to, came_in, free_port, listening_at, mail_to, reply_to
-from support.relay import ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Transaction
 
 
 AGENTS = 64

@@ -25,7 +25,8 @@ from support.clock import CountedEntropy, FakeClock
 from support.inward import LISTENER, TEMPLATES, answer_to, free_port, mail_to, reply_to
 from support.post import open_post, setting, settings
 from support.power import PowerCuts
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 from support.store_host import NOON, Faults, outbox_at, outbox_in
 
 

@@ -17,7 +17,8 @@ from postroom.client import Client
 from support.clock import breathe
 from support.house import House, Nursery, house_in
 from support.real_daemon import POSTROOM, SETTINGS, RealDaemon, env, real_daemon
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 
 
 OTHER = '[[mailbox]]\nid = "other"\naddress = "other@example.com"\nrelay = "main"\n'

@@ -11,7 +11,8 @@ from postroom.core.instant import Instant
 from postroom.ports.desk import Actor, WrongState
 from postroom.ports.submitting import Prepared, Refused, Submitted
 from support.post import UID, Post, open_post, settings
-from support.relay import Default, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold, Reply
 
 
 STAGES = ("connect", "ehlo", "mail", "rcpt", "data", "body", "dot")

@@ -11,7 +11,8 @@ from postroom.ports.reloading import Draining, NotReloaded, Reloaded
 from postroom.ports.submitting import RefusalCode, Refused
 from postroom.service.housekeeping import Housekeeping
 from support.post import open_post, setting, settings
-from support.relay import Drop, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Hold, Reply
 from support.slow_commit import SlowCommit
 
 

@@ -9,7 +9,8 @@ from postroom.config.settings import Settings
 from postroom.core.instant import SECOND
 from postroom.ports.desk import Actor
 from support.post import open_post, settings
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 
 
 HOUR = 3600

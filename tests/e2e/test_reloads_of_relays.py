@@ -8,7 +8,8 @@ from postroom.config.settings import Settings
 from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.ports.desk import Actor, Verdict
 from support.post import open_post, settings
-from support.relay import Default, Drop, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Drop, Hold
 
 
 QUICK = "retry = { first_s = 1, jitter = 0, cap_s = 1 }"

@@ -26,7 +26,8 @@ from support.inward import (
     reply_to,
 )
 from support.post import Post, open_post, setting, settings
-from support.relay import Default, Hold, ScriptedRelay, Transaction
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold, Transaction
 
 
 PEOPLE = 30

@@ -9,7 +9,8 @@ from postroom.ports.desk import Actor
 from postroom.ports.submitting import RefusalCode, Refused, Submitted
 from support.clock import FakeClock
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 HOUR = 3600

@@ -8,7 +8,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.reason import ReasonCode
 from postroom.ports.submitting import Merged, Repeated
 from support.post import Post, open_post, settings
-from support.relay import Drop, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Reply
 
 
 FINANCE, OPS, OLD, CEO = (f"{who}@example.com" for who in ("finance", "ops", "old.manager", "ceo"))

@@ -14,7 +14,8 @@ import pytest
 from postroom.selftest.nursery import Nursery
 from support.house import House, house_in
 from support.real_daemon import real_daemon
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 
 
 WHO = "a@one.example"

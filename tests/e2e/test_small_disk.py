@@ -14,7 +14,8 @@ import pytest
 from postroom.selftest.nursery import Nursery
 from support.house import House, house_in
 from support.inward import SUPPORT, came_in, free_port, listening_at, mail, mail_to
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 from support.small_disk import MIB, SmallDisk, apart, small_disk
 
 

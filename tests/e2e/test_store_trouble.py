@@ -14,7 +14,8 @@ from postroom.selftest.nursery import Nursery
 from postroom.store.sqlite import accept_unit, loop_finish, loop_start
 from support.house import house_in
 from support.post import FREE, open_post, setting, settings
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 from support.store_host import Faults, sqlite_error
 
 

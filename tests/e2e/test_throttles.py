@@ -8,7 +8,8 @@ import pytest
 from postroom.core.instant import SECOND, Instant
 from support.clock import FakeClock
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 MAILBOX = "retry = { jitter = 0 }\nconcurrency = 50"

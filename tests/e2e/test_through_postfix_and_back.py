@@ -13,7 +13,8 @@ from support.inward import LISTENER, SUPPORT, TEMPLATES, parsed, reply_to
 from support.peers import needs_peer
 from support.post import ARTICLE, Post, open_post, settings
 from support.postfix import Postfix, postfix
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 ANN, BOB = "ann@agent.test", "bob@agent.test"

@@ -9,7 +9,8 @@ import trustme
 from postroom.core.delivery import DeliveryState
 from postroom.core.reason import ReasonCode
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 WHO = "a@one.example"

@@ -17,7 +17,8 @@ from postroom.service import joined
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import FakeClock
 from support.post import UID, open_post, settings
-from support.relay import Default, Drop, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Drop, Hold, Reply
 
 
 WHO = "a@one.example"

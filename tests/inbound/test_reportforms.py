@@ -3,17 +3,13 @@
 Every text is ours, in the form of a server's. The ids name the rows of CASES B where there is one.
 """
 
-import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from postroom.core.bouncereason import BounceClass, BounceReason
-from postroom.core.inmail import AutomationKind, ReportedRecipient
-from postroom.inbound.fluflbounce import READ_MOST, find_failed
-from support.mails import DIRECTORY, read
+from postroom.core.inmail import AutomationKind
+from support.mails import comes_to, read
 
 
 _C = BounceClass
@@ -21,7 +17,6 @@ _R = BounceReason
 A, B = "a@x.example", "b@x.example"
 UNKNOWN = (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN, "5.1.1", 550)
 FULL = (B, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL, "5.2.2", 552)
-
 # Subject and text; each recipient with class, reason, status and reply code.
 FORMS = {
     "B05 Gmail": (
@@ -213,10 +208,6 @@ FORMS = {
 }  # fmt: skip
 
 
-def comes_to(one: ReportedRecipient) -> tuple[object, ...]:
-    return (one.recipient, one.sense.class_, one.sense.reason, one.status, one.reply_code)
-
-
 @pytest.mark.parametrize("case", FORMS)
 def test_a_report_in_plain_words_is_read(case: str, tmp_path: Path) -> None:
     subject, text, wanted = FORMS[case]
@@ -250,203 +241,8 @@ def test_a_returned_header_names_whom_the_words_do_not(tmp_path: Path) -> None:
     assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
 
 
-SES = {
-    "B22 bounce": (
-        {"notificationType": "Bounce", "bounce": {"bouncedRecipients": [{"emailAddress": A, "action": "failed", "status": "5.1.1", "diagnosticCode": "smtp; 550 5.1.1 user unknown"}]}},
-        [UNKNOWN],
-    ),
-    "B22 complaint": (
-        {"notificationType": "Complaint", "complaint": {"complainedRecipients": [{"emailAddress": A}], "complaintFeedbackType": "abuse"}},
-        [(A, _C.COMPLAINT, _R.FEEDBACK, None, None)],
-    ),
-    "B22 delivery": (
-        {"notificationType": "Delivery", "delivery": {"recipients": [A], "smtpResponse": "250 2.6.0 ok"}},
-        [(A, _C.NONE, _R.DELIVERED, "2.6.0", 250)],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("is_wrapped", [False, True], ids=["bare", "in an envelope"])
-@pytest.mark.parametrize("case", SES)
-def test_a_notice_in_json_is_read(case: str, is_wrapped: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    notice, wanted = SES[case]
-    text = json.dumps(
-        {"Type": "Notification", "Message": json.dumps(notice)} if is_wrapped else notice
-    )
-    parsed = read(
-        f"From: SES <no-reply@sns.amazonaws.com>\nSubject: AWS Notification Message\n\n{text[:60]}\n{text[60:]}\n\n--\nUnsubscribe\n",
-        "x@amazonses.com",
-        tmp_path,
-    )
-    assert parsed.automation is AutomationKind.REPORT
-    assert parsed.report is not None
-    assert [comes_to(one) for one in parsed.report.recipients] == wanted
-
-
-NO_NOTICES = [
-    "[" * 20_000,
-    "{",
-    "{}",
-    '{"bounce": 7}',
-    '{"bounce": {"bouncedRecipients": [1, {"emailAddress": 2}]}}',
-    '{"Message": "{"}',
-]
-
-
-@pytest.mark.parametrize("text", NO_NOTICES, ids=[one[:20] for one in NO_NOTICES])
-def test_a_broken_notice_names_nobody(text: str, tmp_path: Path) -> None:
-    parsed = read(
-        f"From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n{text}\n",
-        "x@amazonses.com",
-        tmp_path,
-    )
-    assert parsed.report is None or {one.recipient for one in parsed.report.recipients} == {None}
-
-
-def test_a_complaint_may_be_a_subject_and_the_mail(tmp_path: Path) -> None:
-    parsed = read(
-        "From: staff@provider.example\nSubject: complaint about message from 192.0.2.9\nContent-Type: message/rfc822\n\n"
-        f"X-HmXmrOriginalRecipient: {A}\nMessage-ID: <1@y.example>\n\nHi\n",
-        "staff@provider.example",
-        tmp_path,
-    )
-    assert parsed.report is not None
-    assert [comes_to(one) for one in parsed.report.recipients] == [
-        (A, _C.COMPLAINT, _R.FEEDBACK, None, None)
-    ]
-    assert parsed.report.original_message_id == "<1@y.example>"
-
-
-@pytest.mark.parametrize("kind", ["auth-failure", "not-spam"])
-def test_feedback_that_is_no_persons_complaint_is_none(kind: str, tmp_path: Path) -> None:
-    parsed = read(
-        "From: fbl@provider.example\nSubject: report\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\n\n"
-        f"--b\n\nA report.\n--b\nContent-Type: message/feedback-report\n\nFeedback-Type: {kind}\nOriginal-Rcpt-To: {A}\n--b--\n",
-        "fbl@provider.example",
-        tmp_path,
-    )
-    assert parsed.report is not None
-    assert [comes_to(one) for one in parsed.report.recipients] == [
-        (A, _C.NONE, _R.FEEDBACK, None, None)
-    ]
-
-
-def test_a_mail_from_nobody_that_says_it_is_a_report_is_one(tmp_path: Path) -> None:
-    text = f"Your mail could not be delivered to: <{A}>\nAs their mailbox is full.\n"
-    parsed = read(f"From: no-reply@x.example\nSubject: Notice\n\n{text}", "", tmp_path)
-    assert (parsed.automation, parsed.evidence) == (AutomationKind.REPORT, ("report-words",))
-    assert parsed.report is not None
-    assert [one.recipient for one in parsed.report.recipients] == [A]
-
-
-def test_a_mail_from_nobody_that_shows_a_servers_answer_is_a_report(tmp_path: Path) -> None:
-    text = f"Sent <<< RCPT TO:<{A}>\nReceived >>> 550 5.1.1 <{A}>... user unknown\n"
-    parsed = read(f"From: postmaster@x.example\nSubject: Notice\n\n{text}", "", tmp_path)
-    assert parsed.report is not None
-    assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
-
-
-def test_a_list_that_refuses_who_is_no_member_reports_it(tmp_path: Path) -> None:
-    text = f"You are not a member of this mailing list <{A}>.\n"
-    head = "From: list-admin@x.example\nSubject: You are not member\nX-ML-Name: l\nPrecedence: list\n\n"
-    parsed = read(head + text, "", tmp_path)
-    assert parsed.report is not None
-    assert [comes_to(one) for one in parsed.report.recipients] == [
-        (A, _C.PERMANENT, _R.SENDER_REFUSED, None, None)
-    ]
-    assert read(head + text, "list-admin@x.example", tmp_path).automation is AutomationKind.LIST
-
-
-# Mail that speaks of a report, and is none.
-NO_REPORTS = {
-    "B14 a person quotes one": ("alice@customer.example", "Re: Hi", f"> Subject: failure notice\n>\n> <{A}>:\n> 550 5.1.1 unknown user\n\nWhat is this?\n"),
-    "B14 a person sends one on": ("alice@customer.example", "Fwd: Undelivered Mail", f"Begin forwarded message:\n\n<{A}>: 550 5.1.1 unknown user\n"),
-    "B13 an absence notice": ("", "I am away", f"I am out of office. Mail can not be delivered to {B} either.\n"),
-    "B13 an absence notice by its text alone": ("", "Re: Hi", f"I'm out of office. Mail can not be delivered to {B} either.\n"),
-    "B13 an absence notice by its subject alone": ("", "I'm away", f"Mail can not be delivered to {B} either.\n"),
-    "B13 an absence notice that names a colleague": ("", "Re: Hi", f"Please write to: {A}\n"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NO_REPORTS)
-def test_what_speaks_of_a_report_is_none(case: str, tmp_path: Path) -> None:
-    sender, subject, text = NO_REPORTS[case]
-    parsed = read(
-        f"From: {sender or 'bob@customer.example'}\nSubject: {subject}\n\n{text}", sender, tmp_path
-    )
-    assert parsed.automation is not AutomationKind.REPORT
-    assert parsed.report is None
-
-
 def test_b23_raw_octets_in_a_header_are_no_hindrance(tmp_path: Path) -> None:
     head = b"From: MAILER-DAEMON@mx.example\nSubject: failure notice \xe9\xff\nX-\xe9: \xff\n\n"
     parsed = read(head + f"<{A}>:\n550 5.1.1 unknown user\n".encode() + b"\xff\xfe\n", "", tmp_path)
     assert parsed.report is not None
     assert [comes_to(one) for one in parsed.report.recipients] == [UNKNOWN]
-
-
-def test_the_name_that_a_sending_server_gives_a_bounce_is_part_of_the_diagnostic(
-    tmp_path: Path,
-) -> None:
-    status = f"Reporting-MTA: dns; mx.example\n\nFinal-Recipient: rfc822;{A}\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp;550 unknown user\nX-PowerMTA-BounceCategory: bad-mailbox\n"
-    parsed = read(
-        f"From: MAILER-DAEMON@mx.example\nSubject: x\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n{status}\n--b--\n",
-        "",
-        tmp_path,
-    )
-    assert parsed.report is not None
-    assert parsed.report.reporting_mta == "mx.example"
-    assert [one.diagnostic for one in parsed.report.recipients] == [
-        "smtp;550 unknown user bad-mailbox"
-    ]
-    assert parsed.report.recipients[0].sense.is_hard
-
-
-# What a status, a code and the words of an answer come to together.
-NUMBERS = {
-    "a general status gives way": ("5.0.0", "smtp; 550 5.1.1 unknown user", "5.1.1", 550),
-    "an expiry gives way": ("4.4.7", "smtp; 554 4.4.7 Message expired <421 4.4.2 timed out>", "4.4.2", 421),
-    "a refusal called temporary": ("4.5.1", "smtp; 550 5.5.1 no", "5.5.1", 550),
-    "codes of another class are none": ("4.0.0", "smtp; 554 Blocked", "4.0.0", None),
-    "inventions are none": ("5.1.2", "smtp; 599 no", "5.1.2", None),
-    "an address is no code": ("5.1.2", "smtp; host 192.0.2.550 said no", "5.1.2", None),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_the_status_and_the_code_that_say_most_are_told(case: str, tmp_path: Path) -> None:
-    status, diagnostic, *wanted = NUMBERS[case]
-    block = f"Final-Recipient: rfc822;{A}\nAction: failed\nStatus: {status}\nDiagnostic-Code: {diagnostic}\n"
-    parsed = read(
-        f"From: MAILER-DAEMON@mx.example\nSubject: x\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n{block}\n--b--\n",
-        "",
-        tmp_path,
-    )
-    assert parsed.report is not None
-    assert [[one.status, one.reply_code] for one in parsed.report.recipients] == [wanted]
-
-
-PIECES = [A, f"<{A}>", f"<{A}>:", "550 ", "5.1.1 ", "\n", " ", "\n\n", "Original message", "to: ", "mail ", "<", "@", "{", "[", "Final-Recipient: ", "sent by ", "expanded from", "failed", "\0", "é"]  # fmt: skip
-
-
-@given(
-    st.lists(st.sampled_from(PIECES), max_size=60).map("".join),
-    st.sampled_from(["", "failed", "delayed", "Out of office"]),
-)
-def test_no_words_stop_the_reader(text: str, subject: str) -> None:
-    parsed = read(f"From: MAILER-DAEMON@mx.example\nSubject: {subject}\n\n{text}", "", DIRECTORY)
-    for one in parsed.report.recipients if parsed.report else ():
-        assert len(one.recipient or "") <= 320
-        assert len(one.diagnostic or "") <= 1000
-        assert (one.diagnostic or "").isprintable() or "\u2028" not in (one.diagnostic or "")
-
-
-HOSTILE = [",", "<", "@", "\n", " ", "a", "<a@b", "a@b ", "\n ", "-\n", "reply to <", ", a@b"]
-
-
-@pytest.mark.parametrize("piece", HOSTILE, ids=[repr(one) for one in HOSTILE])
-def test_the_library_sees_only_lines_in_which_it_can_not_get_lost(piece: str) -> None:
-    """The suite's time limit is the bound: without the filter one such mail takes it whole."""
-    text = "This Message was undeliverable due to the following reason:\ntranscript of session follows\n"
-    raw = f"Subject: x\n\n{text}{piece * (100 * READ_MOST // len(piece))}".encode()
-    assert find_failed(raw) == ((), ())

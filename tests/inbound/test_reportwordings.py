@@ -37,6 +37,26 @@ ANSWERS = {
     "moved, fr": ("550 L'adresse de la personne a changé", _R.RECIPIENT_MOVED),
     "moved, de": ("550 Die Adresse der Person hat sich geändert", _R.RECIPIENT_MOVED),
     "nobody, de": ("550 5.1.1 ann wurde nicht in x.example gefunden", _R.RECIPIENT_UNKNOWN),
+    "what a server lacks for now": ("451 Internal resource temporarily unavailable", _R.DOMAIN_TROUBLE),
+    "how many may leave": ("554 5.7.0 The limit on the number of allowed outgoing messages was exceeded. Try again later", _R.RATE_LIMITED),
+    "a connection that is not wanted": ("501 Connection rejected by policy", _R.SENDER_REFUSED),
+    "we, for ever": ("550 5.7.1 you are permanently blocked here", _R.SENDER_REFUSED),
+    "a domain that takes no mail, by its DNS": ("550 Failed to connect: no MX records were found for the domain", _R.DOMAIN_NO_MAIL),
+    "a group that hears its own people only": ("554 5.7.0 < #5.7.133 smtp;550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required", _R.RECIPIENT_REFUSED),
+    "a policy, whoever it denies": ("550 Denied by policy", _R.MESSAGE_REFUSED),
+    "words that are not wanted": ("550 This mail may have improper words in it", _R.MESSAGE_REFUSED),
+    "lines that are too long": ("550 it has lines too long for this transport", _R.MESSAGE_MALFORMED),
+    "how many in a day, in hours": ("554 5.7.1 Data command rejected: limit of 300 rcpts per 24 hours is reached", _R.RATE_LIMITED),
+    "what an account does not do else": ("550 5.4.6 Unusual sending activity seen", _R.RATE_LIMITED),
+    "nobody to hand it to": ("550 No SMTP servers were available for x.example", _R.DOMAIN_TROUBLE),
+    "a connection that is refused to somebody": ("554 Connection refused from 192.0.2.9", _R.SENDER_REFUSED),
+    "papers, by their owner's will": ("550 5.7.0 not delivered due to domain owner policy", _R.SENDER_UNAUTHENTICATED),
+    "a domain that is nobody's": ("501 5.1.5 Address reserved by a standard", _R.DOMAIN_UNKNOWN),
+    "nobody, or shut": ("550 5.1.1 Mailbox not found or access denied", _R.RECIPIENT_UNKNOWN),
+    "requests, as many as there may be": ("451 We have reached the limit for processing requests", _R.RATE_LIMITED),
+    "a rule that somebody made": ("550 A custom mail flow rule has blocked it", _R.MESSAGE_REFUSED),
+    "all the hosts of a domain": ("550 Too many failures (Tried all MXs)", _R.DOMAIN_TROUBLE),
+    "no host, zh": ("550 未找到主機", _R.DOMAIN_UNKNOWN),
     "nobody, fr": ("550 5.1.1 ann n'a pas été trouvée", _R.RECIPIENT_UNKNOWN),
 }  # fmt: skip
 
@@ -48,11 +68,31 @@ def test_an_answer_in_another_wording_has_its_reason(case: str) -> None:
     assert make_sense(said).reason is reason
 
 
+@pytest.mark.parametrize(
+    ("status", "words", "reason"),
+    [
+        ("5.7.1", "Service unavailable", _R.MESSAGE_REFUSED),
+        ("5.3.0", "Service unavailable", _R.DOMAIN_TROUBLE),
+        ("5.7.3", "STARTTLS is required to send mail", _R.DOMAIN_TROUBLE),
+    ],
+)
+def test_what_many_answers_begin_with_is_trouble_unless_the_status_says_more(
+    status: str, words: str, reason: BounceReason
+) -> None:
+    assert make_sense(Said("failed", status, 550, f"550 {status} {words}")).reason is reason
+
+
 def test_an_account_that_is_not_available_is_not_gone() -> None:
     sense = make_sense(
         Said("failed", "5.0.0", 551, "551 the account unavailable (in reply to RCPT")
     )
     assert (sense.reason, sense.suppression) == (_R.RECIPIENT_DISABLED, None)
+
+
+def test_who_is_left_over_at_data_need_not_be_unknown() -> None:
+    """The answer to DATA where all recipients were refused, for whatever reason."""
+    sense = make_sense(Said("failed", "5.5.1", 554, "554 5.5.1 Error: no valid recipients"))
+    assert (sense.reason, sense.suppression) == (_R.RECIPIENT_REFUSED, None)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +110,32 @@ MAILS = {
         f"Delivery has failed to these recipients:\n\n{A}\nIt was not delivered because of security policies.\n\n"
         f"Diagnostic information for administrators:\n\nGenerating server: ex.y.example\n\n{A}\n#550 5.1.1 Invalid recipient ##\n",
         (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
+    ),
+    "Exchange guesses, and a server tells behind the address": (
+        f"Delivery has failed to these recipients:\n\nthe team\nIt was not delivered because of security policies.\n\n"
+        f"Diagnostic information for administrators:\n\nGenerating server: ex.y.example\n\n{A}\nmx.x.example #550 5.7.1 <{A}>: Recipient address rejected: Invalid recipient ##\n",
+        (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
+    ),
+    "gone, or else away for a time": (
+        f"Your mail is returned.\n\nRecipient: {A}\nTheir address does not exist, or is temporarily unavailable.\n",
+        (A, _C.PERMANENT, _R.RECIPIENT_UNKNOWN),
+    ),
+    "a sentence across two lines": (
+        f"Sadly it could not\nbe delivered to one of them:\n\n<{A}>: host mx.x.example said:\n    552 her mailbox is full\n",
+        (A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL),
+    ),
+    "a mail that is blocked is no account": (
+        f"Your message to {A} has been blocked. See technical details below for more information.\n",
+        (A, _C.PERMANENT, _R.UNKNOWN),
+    ),
+    "good news": (
+        f"Your message was successfully delivered to the destination(s) listed below. You may still hear of mail delivery errors.\n\n"
+        f"<{A}>: delivery via mx.x.example[192.0.2.9]:25: 250 ok: Message 77 accepted\n",
+        (A, _C.NONE, _R.DELIVERED),
+    ),
+    "good news for one of two": (
+        f"It was successfully delivered to others. It could not be delivered to:\n\n<{A}>: 552 5.2.2 over quota\n",
+        (A, _C.TEMPORARY, _R.RECIPIENT_MAILBOX_FULL),
     ),
     "Gmail guesses, and tells below": (
         f"It couldn't be delivered to {A}. Their inbox is full, or it's getting too much mail right now.\n\n"
@@ -115,7 +181,7 @@ MAILS = {
 def test_a_report_in_another_wording_names_whom_and_says_why(case: str, tmp_path: Path) -> None:
     text, wanted = MAILS[case]
     parsed = read(
-        f"From: MAILER-DAEMON@mx.example\nTo: us@y.example\nSubject: Undelivered mail\n\n{text}",
+        f"From: MAILER-DAEMON@mx.example\nTo: us@y.example\nSubject: Mail delivery\n\n{text}",
         "",
         tmp_path,
     )

@@ -9,6 +9,7 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 DIALOGUES = TESTS / "dialogues"
 REPLIES = "e2e/test_replies_of_relays.py"
+TROUBLE = "e2e/test_relays_in_trouble.py"
 
 # `name*` = dialogues of that name; `file::words` = a test or a row of that file.
 SHOWN = {
@@ -35,17 +36,17 @@ SHOWN = {
     "F17 greylisted": ("F17-*", f"{REPLIES}::F17 greylisted, 300 s stated", f"{REPLIES}::F17 greylisted for good"),
     "F19 refused at MAIL or DATA": (
         "F19-*", "data-refused", f"{REPLIES}::F19 refused at MAIL", f"{REPLIES}::F19 refused at DATA",
-        f"{REPLIES}::test_three_refusals_at_mail_stop_the_mailbox_before_a_backlog_is_lost"),
-    "F20 a login refused": ("F20-*", f"{REPLIES}::test_a_wrong_password_stops_the_relay_and_fails_nobody"),
+        f"{TROUBLE}::test_three_refusals_at_mail_stop_the_mailbox_before_a_backlog_is_lost"),
+    "F20 a login refused": ("F20-*", f"{TROUBLE}::test_a_wrong_password_stops_the_relay_and_fails_nobody"),
     "F22 what is no reply": ("F22-*", "endless-line*"),
     "F23 no room on the relay": (f"{REPLIES}::F23 no room on the relay",),
     "F25 a return path too long": (
         "config/test_listener.py::test_the_longest_local_part_is_taken_and_one_beyond_40_is_warned_of",),
     "F26 gone after QUIT, or silent from the first": ("F26-*", "tarpit-in-the-greeting"),
     "F28 not there, by name or by address": (
-        f"{REPLIES}::test_a_relay_that_is_not_well_costs_no_attempt",
-        f"{REPLIES}::test_a_relay_that_is_not_there_at_all_costs_no_attempt",
-        "outbound/test_pool.py::test_a_host_without_an_address_is_a_fault"),
+        f"{TROUBLE}::test_a_relay_that_is_not_well_costs_no_attempt",
+        f"{TROUBLE}::test_a_relay_that_is_not_there_at_all_costs_no_attempt",
+        "outbound/test_dialling.py::test_a_host_without_an_address_is_a_fault"),
     "F29 the quota of an organization": (f"{REPLIES}::F29 quota of an organization",),
 }  # fmt: skip
 IDS = {name.split()[0] for name in SHOWN}

@@ -8,8 +8,9 @@ import pytest
 from postroom.core.mailbox import Relay, Tls
 from postroom.outbound.check import CheckLine, CheckVerdict, check_mailbox
 from postroom.outbound.timeouts import Timeouts
-from support.dialogues import Authority
-from support.relay import Drop, Reply, ScriptedRelay
+from support.authority import Authority
+from support.relay import ScriptedRelay
+from support.relay_script import Drop, Reply
 
 
 PATIENCE = Timeouts(greeting=timedelta(seconds=1), command=timedelta(seconds=1))

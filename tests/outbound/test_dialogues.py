@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from support.dialogues import Authority, Stage, agrees, read_script
+from support.authority import Authority
+from support.dialogue_stage import Stage
+from support.dialogues import agrees, read_script
 
 
 FILES = sorted((Path(__file__).resolve().parent.parent / "dialogues").glob("*.txt"))

@@ -16,7 +16,8 @@ from postroom.core.reason import ReasonCode
 from postroom.core.slowing import Stream
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import START, settle
-from support.loop import SENT, Loop, loop, mailbox, relay
+from support.loop import Loop, loop, mailbox, relay
+from support.loop_parts import SENT
 
 
 DAY = 24 * 3600 * SECOND

@@ -8,13 +8,13 @@ from postroom.core.reply import Stage
 from postroom.ports.changes import MailboxPaused
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import START, settle
-from support.loop import SENT, Loop, loop, mailbox, refused, relay
+from support.loop import SENT_STATE, Loop, loop, mailbox, relay
+from support.loop_parts import SENT, refused
 
 
 SLOW, QUICK = "slow.example", "quick.example"
 CONNECTIONS = "The mail server [192.0.2.1] has exceeded the maximum number of connections"
 NO_JITTER = RetryPolicy(jitter=0)
-SENT_STATE = DeliveryState.SENT
 
 
 class Watched:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from postroom.service.housekeeping import Housekeeping
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 DAY = 86_400

@@ -9,7 +9,8 @@ from postroom.ops.clocktrust import ClockTrust
 from postroom.ops.host import time_slept
 from support.clock import FakeClock
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 HOUR = 3_600

@@ -1,82 +1,17 @@
-"""The digest in the running daemon: once a day, once whatever crashes, made up for after a stop, silent where all is well."""
+"""What a digest tells and to whom: once, whatever crashes or takes no mail, silent where all is well."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from postroom.core.breaker import CLOSED, trip
-from postroom.core.instant import SECOND
 from postroom.core.reason import ReasonCode
-from postroom.ops.chronicle import Chronicle
-from postroom.ops.depth import Depth
-from postroom.ops.logbook import Logbook
-from postroom.ops.logwords import LogFormat, LogLevel
-from postroom.ops.throttle import Throttle
 from postroom.ports.desk import Actor
 from postroom.ports.errors import StoreUnavailable
-from postroom.service.digesting import DigestKeeper, Letters
-from postroom.service.ownermail import OwnerMail
-from support.clock import breathe
-from support.post import Post, open_post, settings
+from support.digested import DAY, HOUR, OTHER, OWNER, Run, fail, post_with
 from support.posted import Posted
-from support.relay import Drop, Reply, ScriptedRelay
-
-
-HOUR = 3_600
-DAY = 24 * HOUR
-OWNER = "ops@example.com"
-OWNED = f'owner = "{OWNER}"\nretry = {{ first_s = 300, jitter = 0 }}'
-OTHER = """
-[[mailbox]]
-id = "sales"
-address = "sales@example.com"
-relay = "main"
-"""
-
-
-class Run:
-    """A keeper of digests over the store of a post, with mail that is only kept."""
-
-    def __init__(self, post: Post, posted: Posted | None = None) -> None:
-        self.post, self.posted = post, posted or Posted()
-        book = Logbook(StringIO(), post.clock, LogLevel.INFO, LogFormat.JSON, {})
-        chronicle = Chronicle(book, Throttle(post.clock))
-        worlds, depth = post.joined.way.worlds, Depth({})
-        mail = OwnerMail(self.posted, self.posted, worlds, depth, chronicle, "secret")
-        self.keeper = DigestKeeper(
-            post.outbox.digests,
-            Letters(mail, lambda: "host.example"),
-            timedelta(hours=7),
-            post.clock,
-            post.joined.trust,
-            chronicle,
-        )
-
-    async def look(self) -> list[str]:
-        """The subjects of what is mailed now."""
-        before = len(self.posted.jobs)
-        await self.keeper._look()
-        return [one["subject"] for one in self.posted.jobs[before:]]
-
-
-@asynccontextmanager
-async def post_with(tmp_path: Path, more: str = "") -> AsyncIterator[tuple[ScriptedRelay, Post]]:
-    """Begins at seven o'clock."""
-    async with ScriptedRelay() as relay:
-        said = settings(tmp_path, relay.port, mailbox=OWNED, more=more)
-        async with open_post(said) as post:
-            yield relay, post
-
-
-async def fail(relay: ScriptedRelay, post: Post, who: str = "gone@example.com") -> None:
-    relay.on("rcpt", Reply("550 5.1.1 User unknown"), recipient=who)
-    await post.submit(to=[who])
-    await post.quiet()
+from support.relay_script import Drop, Reply
 
 
 async def test_once_a_day_the_owner_hears_what_ended_unsent(tmp_path: Path) -> None:
@@ -108,16 +43,6 @@ async def test_a_doubt_is_told_each_day_until_it_is_settled(tmp_path: Path) -> N
             post.clock.advance(DAY)
             assert await run.look() == ["Digest of support: 1 in doubt"]
         assert await post.states(job) == {"ceo@example.com": "uncertain"}
-
-
-async def test_what_was_missed_while_the_daemon_was_off_is_made_up_for(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        await Run(post).look()
-        await fail(relay, post)
-        post.clock.advance(3 * DAY + HOUR)
-        run = Run(post)
-        assert await run.look() == ["Digest of support: 1 failed"]
-        assert await Run(post, run.posted).look() == []
 
 
 async def test_a_crash_between_the_mail_and_its_note_makes_no_second_mail(tmp_path: Path) -> None:
@@ -228,29 +153,6 @@ async def test_hundreds_are_read_in_bites(tmp_path: Path) -> None:
         assert "And 600 more" in run.posted.jobs[0]["text"]
 
 
-async def test_by_a_clock_that_is_not_believed_nothing_is_told(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        run = Run(post)
-        await run.look()
-        await fail(relay, post)
-        post.clock.jump(30 * DAY)
-        assert await run.look() == []
-        post.joined.trust.confirm()
-        assert await run.look() == ["Digest of support: 1 failed"]
-
-
-async def test_a_clock_that_was_set_back_for_good_silences_nobody(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        await post.outbox.digests.note({"support": post.clock.now()})
-        post.clock.jump(-400 * DAY)
-        post.joined.trust.confirm()
-        run = Run(post)
-        await run.look()
-        await fail(relay, post)
-        post.clock.advance(DAY)
-        assert await run.look() == ["Digest of support: 1 failed"]
-
-
 async def test_a_mailbox_whose_relay_is_down_has_its_digest_sent_by_another(tmp_path: Path) -> None:
     second = OTHER.replace('relay = "main"', 'relay = { host = "127.0.0.1", tls = "none" }')
     async with post_with(tmp_path, second) as (relay, post):
@@ -263,82 +165,3 @@ async def test_a_mailbox_whose_relay_is_down_has_its_digest_sent_by_another(tmp_
         post.clock.advance(DAY)
         assert await run.look() == ["Digest of support: 1 failed"]
         assert run.posted.jobs[0]["mailbox_id"] == "sales"
-
-
-async def test_it_comes_by_itself_at_its_time_through_postroom(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        task = post.loop.get_loop().create_task(post.joined.digests.run())
-        try:
-            await _until_told(post)
-            await fail(relay, post)
-            await _until_mailed(relay, post, 900)
-        finally:
-            task.cancel()
-        mail = next(one for one in relay.transactions if one.recipients == [OWNER])
-        assert b"Subject: Digest of support: 1 failed" in mail.content
-
-
-async def test_another_time_of_the_day_counts_from_the_reload_on(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        task = post.loop.get_loop().create_task(post.joined.digests.run())
-        try:
-            await _until_told(post)
-            began = post.clock.now()
-            await fail(relay, post)
-            _write(tmp_path, lambda text: f'{text}\n[digest]\nat = "07:10"\n')
-            await post.reload()
-            await _until_mailed(relay, post, 60)
-            assert post.clock.now() - began < 900 * SECOND
-        finally:
-            task.cancel()
-
-
-async def test_another_owner_is_told_from_the_reload_on(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
-        run = Run(post)
-        await run.look()
-        await fail(relay, post)
-        _write(tmp_path, lambda text: text.replace(OWNER, "new@example.com"))
-        await post.reload()
-        post.clock.advance(DAY)
-        assert await run.look() == ["Digest of support: 1 failed"]
-        assert run.posted.jobs[0]["to"] == ["new@example.com"]
-
-
-async def test_a_mailbox_that_left_the_settings_is_told_of_when_it_is_back(tmp_path: Path) -> None:
-    async with post_with(tmp_path, OTHER) as (relay, post):
-        run = Run(post)
-        await run.look()
-        await fail(relay, post)
-        whole = _write(tmp_path, lambda text: text.replace('id = "support"', 'id = "other"'))
-        await post.reload()
-        post.clock.advance(DAY)
-        assert await run.look() == []
-        _write(tmp_path, lambda text: whole)
-        await post.reload()
-        assert await run.look() == ["Digest of support: 1 failed"]
-
-
-async def _until_mailed(relay: ScriptedRelay, post: Post, step_s: float) -> None:
-    """Time passes in steps until the owner has a mail, for two days at most."""
-    left_s = 2.0 * DAY
-    while relay.copies(OWNER) == 0:
-        await post.run(step_s)
-        for _ in range(30):  # the keeper reads in threads, on real time
-            await breathe()
-        left_s -= step_s
-        assert left_s > 0
-    assert relay.copies(OWNER) == 1
-
-
-def _write(folder: Path, change: Callable[[str], str]) -> str:
-    """Change the settings on the disk; what they were."""
-    path = folder / "postroom.toml"
-    before = path.read_text()
-    path.write_text(change(before))
-    return before
-
-
-async def _until_told(post: Post) -> None:
-    while not await post.outbox.digests.find_told():
-        await breathe()

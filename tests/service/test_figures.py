@@ -12,7 +12,8 @@ from postroom.ports.leasing import LeaseWish
 from support.inward import ALICE, answer_to, mail, mail_to, reply_to
 from support.office import events, office
 from support.post import Post, open_post, settings
-from support.relay import Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Reply
 
 
 PACED = "pace = { per_minute = 2, per_day = 100 }"

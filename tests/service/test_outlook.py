@@ -10,7 +10,8 @@ from postroom.ports.desk import Actor, Verdict
 from postroom.ports.loop import Explanation, GateReport, GateVerdict
 from support.inward import ALICE
 from support.post import UID, Post, open_post, settings
-from support.relay import Drop, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop
 
 
 ME = Actor(UID)

@@ -23,7 +23,8 @@ from postroom.service.ownermail import OwnerMail, Posting
 from support.clock import FakeClock
 from support.post import open_post, settings
 from support.posted import Posted
-from support.relay import Drop, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop
 from support.store_host import NOON
 
 

@@ -12,7 +12,8 @@ from postroom.core.sample import Sample
 from postroom.core.world import World
 from support.inward import ALICE
 from support.post import FREE, Post, open_post, settings
-from support.relay import Drop, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Drop
 
 
 PACED = "pace = { per_day = 4 }"

@@ -11,7 +11,8 @@ from postroom.core.instant import SECOND, Instant, format_instant
 from postroom.core.reason import ReasonCode
 from postroom.ports.errors import StoreUnavailable
 from support.post import open_post, settings
-from support.relay import Default, Hold, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold
 
 
 class Short:

@@ -14,7 +14,8 @@ from postroom.ports.desk import Actor
 from postroom.service.doubted import CLOCK_GATE
 from support.inward import ALICE
 from support.post import UID, Post, open_post, settings
-from support.relay import Default, Hold, Reply, ScriptedRelay
+from support.relay import ScriptedRelay
+from support.relay_script import Default, Hold, Reply
 
 
 Told = dict[str, Any]

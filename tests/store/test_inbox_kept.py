@@ -1,7 +1,6 @@
-"""The inbox's rows over time: an upgrade with queued mail, what age takes, keys, and that no question scans."""
+"""The inbox's rows over time: an upgrade with queued mail, what age takes, and keys."""
 
 import hashlib
-import re
 import sqlite3
 from dataclasses import replace
 from datetime import timedelta
@@ -9,37 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from postroom.core.bouncereason import BounceClass, BounceReason, Sense
-from postroom.core.inmail import AutomationKind, InMail, ReportedRecipient
-from postroom.core.instant import Instant, micros
+from postroom.core.instant import Instant
 from postroom.core.retention import Retention
-from postroom.core.token import Key, TokenKind, make_key
+from postroom.core.token import Key, make_key
 from postroom.ports.arriving import RawFile
 from postroom.ports.errors import StateRefused
-from postroom.store.sqlite import reads_inbox
-from postroom.store.sqlite.holds import find_holds
-from postroom.store.sqlite.inbox_known import DROP_KNOWN
-from postroom.store.sqlite.inbox_receive import find_received, is_inbound_pending
 from postroom.store.sqlite.migrate import shipped
 from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.retention import SqliteRetention
-from postroom.store.sqlite.retention_inbox import (
-    DROP_REFS,
-    MEMORY,
-    DroppingEvents,
-    DroppingReceived,
-)
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.arrivals import ALICE, PostOffice, block, in_mail, report_mail, stored, token_of
-from support.store_host import HERE, NOON, Faults, outbox_in, rows_in
+from support.arrivals import ALICE, PostOffice, days, in_mail, stored, token_of
+from support.store_host import HERE, NOON, outbox_in, rows_in
 from support.store_jobs import new_job, start_of
 
 
 FILE, LARGE = (hashlib.sha256(text).hexdigest() for text in (b"a", b"b"))
-
-
-def days(count: float) -> Instant:
-    return Instant(NOON + micros(timedelta(days=count)))
 
 
 class Spool:
@@ -55,9 +38,6 @@ async def age(outbox: Outbox, now: Instant) -> Spool:
     spool = Spool()
     await SqliteRetention(outbox.database, Retention(), spool.unlink, lambda: True).run(now)
     return spool
-
-
-# -- upgrade -----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_store_of_the_first_version_with_queued_mail_takes_mail_in_after_its_upgrade(
@@ -102,9 +82,6 @@ def make_old(tmp_path: Path) -> None:
     )
     conn.close()
     path.chmod(0o600)
-
-
-# -- age ---------------------------------------------------------------------------------------------------------------
 
 
 async def test_raw_mail_goes_with_its_attachments_when_its_time_is_over(tmp_path: Path) -> None:
@@ -199,8 +176,6 @@ async def sql(outbox: Outbox, statement: str, *values: object) -> None:
     await outbox.database.write(unit, lane=WriteLane.REST)
 
 
-# -- keys --------------------------------------------------------------------------------------------------------------
-
 YEAR = timedelta(days=400)
 OLD, NEW, NEVER = (make_key(secret) for secret in (b"old", b"new", b"never"))
 
@@ -222,86 +197,3 @@ async def test_a_key_is_missed_as_long_as_its_tokens_may_be_valid(tmp_path: Path
         assert await missed(NEW, at=days(501)) == ()
         assert await missed(at=days(502)) == (NEW.fingerprint,)
         assert await missed(NEVER, at=days(502)) == (NEW.fingerprint,)
-
-
-# -- questions ---------------------------------------------------------------------------------------------------------
-
-
-async def test_nothing_of_the_way_in_scans_or_sorts(tmp_path: Path) -> None:
-    faults = Faults()
-    async with outbox_in(tmp_path, faults=faults, spool=frozenset({FILE})) as outbox:
-        office = PostOffice(outbox)
-        opening = len(faults.statements)
-        done = await office.sent(relay_message_id="abc@relay.example")
-        number = done.deliveries[0].number
-        message_id = f"<{number}@example.com>"
-        for mail, tokens in (
-            (in_mail(message_id="<a@x.example>", thread_index="A" * 32), (token_of(number),)),
-            (in_mail(message_id="<a@x.example>", thread_index="A" * 32), ()),
-            (in_mail(in_reply_to=(message_id,), subject="x"), ()),
-            (in_mail(in_reply_to=("<abc@relay.example>",), subject="x"), ()),
-            (in_mail(subject="Re: nothing"), ()),
-            (in_mail(automation=AutomationKind.LIST, subject="Re: Report"), ()),
-            (report_mail(block(ALICE, "failed"), original=message_id), ()),
-            (report_mail(gone()), (token_of(number, TokenKind.BOUNCE),)),
-            *((robots_answer(message_id, turn), ()) for turn in range(6)),
-            *((robots_answer("", turn), ()) for turn in range(6, 12)),
-            (in_mail(ALICE, in_reply_to=(message_id,), subject="It is me"), ()),
-        ):
-            await office.publish(mail, *tokens, attachments=(stored(FILE, repr(mail)),))
-        asked: list[str] = []
-
-        def ask(conn: sqlite3.Connection) -> UnitResult[None]:
-            conn.set_trace_callback(asked.append)
-            find_received(conn, 0, 5)
-            is_inbound_pending(conn, 1)
-            reads_inbox.find_event_raw(conn, 1)
-            reads_inbox.find_thread(conn, 1, 5)
-            DroppingEvents(days(1), 5)(conn)
-            DroppingReceived(days(1), 5)(conn)
-            find_holds(conn, 1)
-            for statement, _ in (*MEMORY, (DROP_REFS, YEAR), (DROP_KNOWN, YEAR)):
-                conn.execute(statement, (days(1), 5))
-            conn.set_trace_callback(None)
-            for statement in dict.fromkeys([*asked, *faults.statements[opening:]]):
-                check_plan(conn, statement)
-            return UnitResult(None)
-
-        await outbox.database.write(ask, lane=WriteLane.REST)
-        told = " ".join(faults.statements)
-        for table in ("thread_peer", "dedupe", "message_ref", "pending", "received_thread"):
-            assert f"INTO {table}" in told
-        for table in ("known_sender", "velocity", "hold", "suppression"):
-            assert f"INTO {table}" in told
-        assert "DELETE FROM hold" in told
-
-
-def gone() -> ReportedRecipient:
-    """A recipient that there is not."""
-    sense = Sense(BounceClass.PERMANENT, BounceReason.RECIPIENT_UNKNOWN)
-    return replace(block(ALICE, "failed", "5.1.1"), sense=sense)
-
-
-def robots_answer(message_id: str, turn: int) -> InMail:
-    """One of too many: in the conversation, or each in one of its own."""
-    ids = (message_id,) if message_id else ()
-    return in_mail(ALICE, f"{turn}", automation=AutomationKind.AUTO_REPLY, in_reply_to=ids)
-
-
-# Few rows each: keys of ours, what consumers asked for, one row that says which store it is.
-SMALL = re.compile(
-    r"SCAN (instance|consumer|consumer_type|sqlite_sequence|token_key|mailbox|relay)\b"
-)
-WRITES = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)")
-
-
-def check_plan(conn: sqlite3.Connection, statement: str) -> None:
-    if not WRITES.match(statement):
-        return
-    given = [None] * statement.count("?")
-    named = dict.fromkeys(re.findall(r":(\w+)", statement))
-    for row in conn.execute(f"EXPLAIN QUERY PLAN {statement}", named or given):
-        step = row["detail"]
-        assert "TEMP B-TREE" not in step, (statement, step)
-        is_scan = re.match(r"SCAN (?!CONSTANT ROW)", step)
-        assert not is_scan or SMALL.match(step), (statement, step)

@@ -1,44 +1,33 @@
-"""What a received mail leaves in the store: one event however often it comes, facts, and what is pending for whom."""
+"""What a received mail leaves in the store: one event however often it comes, its text, and its files."""
 
 import hashlib
-import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
-from postroom.core.inmail import AutomationKind, Parse, Removed, RemovedWhy, TextConfidence
+from postroom.core.inmail import Parse, Removed, RemovedWhy, TextConfidence
 from postroom.core.instant import Instant, micros
-from postroom.core.mailbox import AcceptNew
-from postroom.core.refusal import Wanted
 from postroom.core.replying import NoTarget, find_target
-from postroom.core.token import TokenKind, TokenStatus
+from postroom.core.token import TokenStatus
 from postroom.ports.arriving import ArrivalRecipient, Doubled, Published, RawFile
-from postroom.ports.changes import EventPublished, MailDone, MailReceived
 from postroom.ports.errors import StorageFull, StoreUnavailable
-from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import (
     ALICE,
     SUPPORT,
     PostOffice,
     arrival,
-    block,
     in_mail,
-    report_mail,
     stored,
+    thread_of,
     token_of,
 )
-from support.desk_store import Told
 from support.store_host import NOON, outbox_in, rows_in
 
 
-BOUNCE = TokenKind.BOUNCE
-NOBODY_NEW = Wanted(AcceptNew.NONE)
 FILE = hashlib.sha256(b"some file").hexdigest()
 LARGE = hashlib.sha256(b"large").hexdigest()
 
@@ -47,35 +36,6 @@ LARGE = hashlib.sha256(b"large").hexdigest()
 async def office(tmp_path: Path) -> AsyncIterator[PostOffice]:
     async with outbox_in(tmp_path, spool=frozenset({FILE, LARGE})) as outbox:
         yield PostOffice(outbox)
-
-
-async def sql(office: PostOffice, statement: str, *values: object) -> None:
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        conn.execute(statement, values)
-        return UnitResult(None)
-
-    await office.outbox.database.write(unit, lane=WriteLane.REST)
-
-
-async def consumer(
-    office: PostOffice, name: str, *types: str, from_seq: int = 0, is_asked: bool = False
-) -> None:
-    await sql(office, "INSERT INTO consumer (name, created_at) VALUES (?, 0)", name)
-    for one in types:
-        row = (name, one, from_seq, is_asked)
-        await sql(office, "INSERT INTO consumer_type VALUES (?, ?, ?, ?)", *row)
-
-
-def pending(tmp_path: Path) -> list[tuple[object, ...]]:
-    return rows_in(tmp_path, "SELECT consumer, seq, thread FROM pending ORDER BY consumer, seq")
-
-
-def thread_of(done: Any) -> int:
-    thread: int = done.deliveries[0].thread_number
-    return thread
-
-
-# -- copies ------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_mail_that_comes_again_is_the_same_event_with_all_its_addresses(
@@ -157,52 +117,6 @@ async def test_what_was_published_before_a_crash_is_not_published_again(
     assert await office.outbox.inbox.find_received(0, 9) == ()
 
 
-# -- who is told -------------------------------------------------------------------------------------------------------
-
-
-async def test_an_event_is_pending_for_who_has_its_type(office: PostOffice, tmp_path: Path) -> None:
-    await consumer(office, "agent", "reply.received", "message.received")
-    await consumer(office, "curious", "auto_reply.received")
-    await consumer(office, "late", "message.received", from_seq=1)
-    told = Told()
-    office.outbox.database.watch(told)
-    await office.published(in_mail(subject="One"))
-    await office.published(in_mail(subject="Two", automation=AutomationKind.AUTO_REPLY))
-    assert pending(tmp_path) == [("agent", 1, 1), ("curious", 2, 2)]
-    assert told.changes == [
-        MailReceived(1),
-        EventPublished(1, "support", 1, "message.received", ("agent",)),
-        MailDone(1),
-        MailReceived(2),
-        EventPublished(2, "support", 2, "auto_reply.received", ("curious",)),
-        MailDone(2),
-    ]
-
-
-async def test_what_becomes_of_a_delivery_is_pending_too(
-    office: PostOffice, tmp_path: Path
-) -> None:
-    await consumer(office, "agent", "delivery.failed", "delivery.uncertain")
-    await office.sent()
-    await office.sent(state=DeliveryState.FAILED)
-    assert [(name, seq) for name, seq, _ in pending(tmp_path)] == [("agent", 2)]
-    assert await office.outbox.reader.find_events(2, 9) == ()
-
-
-async def test_new_mail_that_is_not_wanted_is_kept_and_wakes_only_who_asked_for_it(
-    office: PostOffice, tmp_path: Path
-) -> None:
-    await consumer(office, "agent", "message.received")
-    await consumer(office, "asked", "message.received", is_asked=True)
-    event = await office.published(in_mail(subject="Buy!"), wanted=NOBODY_NEW)
-    assert (event["type"], event["accepted"]) == ("message.received", False)
-    assert [name for name, _, _ in pending(tmp_path)] == ["asked"]
-    done = await office.sent()
-    token = token_of(done.deliveries[0].number)
-    known = await office.published(in_mail(), token, wanted=NOBODY_NEW)
-    assert "accepted" not in known
-
-
 async def test_an_event_tells_what_is_new_in_its_text_and_how_surely(office: PostOffice) -> None:
     removed = (Removed(5, 10, RemovedWhy.FORWARD),)
     mail = in_mail(
@@ -233,192 +147,6 @@ async def test_an_event_says_that_it_is_not_clear_who_wrote_and_nobody_answers(
     answered = await office.outbox.intake.find_answered(event["seq"])
     assert answered is not None
     assert isinstance(find_target(answered, lambda _: False), NoTarget)
-
-
-# -- reports -----------------------------------------------------------------------------------------------------------
-
-REPORTS: dict[str, Any] = {
-    "failed": (("failed", "5.1.1"), "delivery.bounced", "bounced"),
-    "delayed": (("delayed", "4.4.1"), "delivery.delayed", "delayed"),
-    "delivered": (("delivered", "2.0.0"), "delivery.confirmed", "delivered"),
-    "expanded": (("expanded", "2.0.0"), "delivery.confirmed", "delivered"),
-    "relayed": (("relayed", "2.0.0"), "delivery.confirmed", "none"),
-    "gave up on a full mailbox": (("failed", "4.2.2"), "delivery.bounced", "bounced"),
-    "delayed, with a permanent status": (("delayed", "5.0.0"), "delivery.delayed", "delayed"),
-    "status alone": ((None, "5.7.1"), "delivery.bounced", "bounced"),
-    "complained": (("complained", None), "complaint.received", "complained"),
-    "nothing": ((None, None), "auto_reply.received", "none"),
-}
-
-
-@pytest.mark.parametrize(("said", "kind", "feedback"), REPORTS.values(), ids=REPORTS.keys())
-async def test_a_report_to_the_return_path_is_a_fact_on_its_delivery(
-    office: PostOffice, said: tuple[str | None, str | None], kind: str, feedback: str
-) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    mail = report_mail(block("whoever@elsewhere.example", *said))
-    event = await office.published(mail, token_of(number, BOUNCE))
-    assert event["type"] == kind
-    assert event["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, number)
-    assert event["thread"]["id"] == encode_id(Kind.THREAD, thread_of(done))
-    assert (event["thread"]["version"], event["thread"]["matched_by"]) == (0, "return_path")
-    assert event["delivery_report"]["verified"] is True
-    assert (event["delivery_report"]["action"], event["delivery_report"]["status"]) == said
-    found = await office.outbox.reader.find_delivery(number)
-    assert found is not None
-    assert (found.feedback, found.state) == (feedback, DeliveryState.SENT)
-
-
-UNPROVEN: dict[str, Any] = {
-    "its own recipient": (ALICE.upper(), True),
-    "somebody else": ("bob@customer.example", False),
-    "nobody": (None, False),
-}
-
-
-@pytest.mark.parametrize(("recipient", "is_known"), UNPROVEN.values(), ids=UNPROVEN.keys())
-async def test_a_report_without_token_is_believed_by_message_id_and_own_recipient_together(
-    office: PostOffice, recipient: str | None, *, is_known: bool
-) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    found = await office.outbox.reader.find_delivery(number)
-    assert found is not None
-    mail = report_mail(block(recipient, "failed", "5.1.1"), original=found.message_id)
-    event = await office.published(mail)
-    assert event["type"] == "delivery.bounced"
-    assert event["delivery_report"]["verified"] is is_known
-    assert event["thread"]["id"] == encode_id(Kind.THREAD, thread_of(done))
-    assert await office.feedback(number) == ("bounced" if is_known else "none")
-
-
-async def test_a_report_that_names_nothing_of_ours_changes_nothing(office: PostOffice) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    for mail, tokens in (
-        (report_mail(block(ALICE, "failed"), original="<x@elsewhere.example>"), ()),
-        (report_mail(block(ALICE, "failed")), (token_of(number),)),  # a reply's token
-    ):
-        event = await office.published(mail, *tokens)
-        assert event["delivery_report"]["verified"] is False
-        assert event["type"] == "delivery.bounced"
-    assert await office.feedback(number) == "none"
-
-
-async def test_a_report_about_two_recipients_is_an_event_for_each(office: PostOffice) -> None:
-    done = await office.sent(ALICE, "bob@customer.example")
-    alice, bob = (one.number for one in done.deliveries)
-    found = await office.outbox.reader.find_delivery(alice)
-    assert found is not None
-    mail = report_mail(
-        block(ALICE, "failed", "5.1.1"),
-        block("bob@customer.example", "delayed", "4.4.1"),
-        block("eve@customer.example", "failed", "5.1.1"),
-        original=found.message_id,
-    )
-    await office.published(mail)
-    (bounced,) = await office.events("delivery.bounced")
-    (delayed,) = await office.events("delivery.delayed")
-    assert bounced["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, alice)
-    assert delayed["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, bob)
-    assert [await office.feedback(one) for one in (alice, bob)] == ["bounced", "delayed"]
-    assert (await office.doubled(mail))["seq"] == bounced["seq"]
-
-
-async def test_a_report_about_two_recipients_to_the_return_path_of_one_is_an_event_for_each(
-    office: PostOffice,
-) -> None:
-    done = await office.sent(ALICE, "bob@customer.example")
-    alice, bob = (one.number for one in done.deliveries)
-    found = await office.outbox.reader.find_delivery(alice)
-    assert found is not None
-    mail = report_mail(
-        block("bob@customer.example", "failed", "5.1.1"),
-        block(ALICE, "delayed", "4.4.1"),
-        original=found.message_id,
-    )
-    await office.published(mail, token_of(alice, BOUNCE))
-    assert [await office.feedback(one) for one in (alice, bob)] == ["delayed", "bounced"]
-    (bounced,) = await office.events("delivery.bounced")
-    assert bounced["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, bob)
-    assert bounced["delivery_report"]["recipient"] == "bob@customer.example"
-
-
-async def test_what_a_report_says_of_others_is_nothing_about_whom_its_return_path_names(
-    office: PostOffice,
-) -> None:
-    number = (await office.sent()).deliveries[0].number
-    mail = report_mail(block("eve@x.example", "failed"), block(ALICE, "delivered", "2.0.0"))
-    event = await office.published(mail, token_of(number, BOUNCE))
-    assert (event["type"], event["delivery_report"]["recipient"]) == ("delivery.confirmed", ALICE)
-    assert await office.feedback(number) == "delivered"
-
-
-async def test_of_several_blocks_about_one_delivery_the_strongest_counts(
-    office: PostOffice,
-) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    said = [
-        block(f"{n}@x.example", action) for n, action in enumerate(("delayed", "failed", "delayed"))
-    ]
-    event = await office.published(report_mail(*said), token_of(number, BOUNCE))
-    assert (event["type"], event["delivery_report"]["recipient"]) == (
-        "delivery.bounced",
-        "1@x.example",
-    )
-    assert len(event["delivery_report"]["recipients"]) == 3
-    assert await office.feedback(number) == "bounced"
-
-
-STRENGTHS: dict[str, Any] = {
-    "delayed, then delivered": (["delayed", "delivered"], "delivered"),
-    "delivered, then delayed": (["delivered", "delayed"], "delivered"),
-    "delivered, then bounced": (["delivered", "failed"], "bounced"),
-    "bounced, then delivered": (["failed", "delivered"], "bounced"),
-    "bounced, then answered": (["failed", "reply"], "replied"),
-    "answered, then bounced": (["reply", "failed"], "replied"),
-    "answered, then complained": (["reply", "complained"], "complained"),
-    "complained, then answered": (["complained", "reply"], "complained"),
-    "bounced, then out of office": (["failed", "auto"], "bounced"),
-}
-
-
-@pytest.mark.parametrize(("said", "feedback"), STRENGTHS.values(), ids=STRENGTHS.keys())
-async def test_a_stronger_fact_is_never_taken_back(
-    office: PostOffice, said: list[str], feedback: str
-) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    for one in said:
-        if one == "reply":
-            await office.published(in_mail(), token_of(number))
-        elif one == "auto":
-            mail = in_mail(automation=AutomationKind.AUTO_REPLY, subject="Away")
-            await office.published(mail, token_of(number))
-        else:
-            await office.published(report_mail(block(ALICE, one)), token_of(number, BOUNCE))
-    assert await office.feedback(number) == feedback
-
-
-async def test_a_bounce_of_a_delivery_that_retention_took_is_still_an_event(
-    office: PostOffice,
-) -> None:
-    done = await office.sent()
-    number = done.deliveries[0].number
-    await sql(
-        office,
-        """INSERT INTO delivery_tombstone
-           SELECT number, job, mailbox_id, thread, x'00', message_id, state, created_at FROM delivery""",
-    )
-    await sql(office, "DELETE FROM history")
-    await sql(office, "DELETE FROM delivery")
-    event = await office.published(report_mail(block(ALICE, "failed")), token_of(number, BOUNCE))
-    assert event["answers"]["delivery_id"] == encode_id(Kind.DELIVERY, number)
-
-
-# -- receipt and files -------------------------------------------------------------------------------------------------
 
 
 async def test_what_was_received_is_there_until_it_is_published(office: PostOffice) -> None:

@@ -1,162 +1,33 @@
 """Any story of consumers, crashes, pauses and clocks that jump: order, one holder, nothing lost, nothing done twice."""
 
 import json
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from postroom.core.eventtypes import EventType
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
-from postroom.ports.accepting import AlreadyReplied, LeaseLost, NewJob
-from postroom.ports.leasing import Completed, Lease, LeaseWish, Release, Released, ReplyStopped
+from postroom.ports.accepting import AlreadyReplied, LeaseLost
+from postroom.ports.leasing import Completed, Lease, Release, Released, ReplyStopped
 from postroom.store.sqlite.lease_acquire import Acquiring, Extending
 from postroom.store.sqlite.lease_complete import Completing
 from postroom.store.sqlite.lease_consumers import Reviving
 from postroom.store.sqlite.lease_end import Releasing, Sweeping
 from postroom.store.sqlite.log import NewEvent, append
-from postroom.store.sqlite.unit import Unit
-from support.desk_store import NOW, prepare
-from support.store_jobs import new_job
+from support.lease_model import ALONE_AT, CONSUMERS, DAY, THREADS, LeaseModel, Waits
 
 
-T = TypeVar("T")
-
-THREADS = 3
-CONSUMERS = ("agents", "crm")
-HOUR = 3600 * SECOND
-DAY = 24 * HOUR
-DIES_AT, ALONE_AT = 10, 5
-
-
-class Numbers:
-    """Job, delivery and thread numbers for new jobs."""
-
-    def __init__(self) -> None:
-        self.next = 1000
-
-    def reserve(self, jobs: int, deliveries: int, threads: int) -> tuple[int, int, int]:
-        first = self.next
-        self.next += 10
-        return first, first, first
-
-
-@dataclass
-class Held:
-    """A lease as the model knows it."""
-
-    consumer: str
-    thread: int
-    fence: int
-    shown: list[int]
-    most: int
-    expires_at: int
-    state: str = "live"
-    acked: tuple[int, ...] = ()
-    jobs: tuple[int, ...] = ()
-
-
-@dataclass
-class Waits:
-    """An event that waits for a consumer."""
-
-    thread: int
-    failures: int = 0
-    is_dead: bool = False
-
-
-class LeaseStory(RuleBasedStateMachine):
-    """The store's own units against a model of a few lines."""
+class LeaseStory(LeaseModel):
+    """The store's own units against the model."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.path = self.folder / "postroom.db"
-        self.conn = self.opened(is_new=True)
-        self.now = int(NOW)
-        self.numbers: Any = Numbers()
-        self.waits: dict[str, dict[int, Waits]] = {name: {} for name in CONSUMERS}
-        self.leases: dict[int, Held] = {}
-        self.delays: dict[tuple[str, int], int] = {}
-        self.fences: dict[tuple[str, int], int] = {}
-        self.answers: dict[int, int] = {}
         for name in CONSUMERS:
             self.acquire(name, 1, 100, 60.0)
-
-    def opened(self, *, is_new: bool = False) -> sqlite3.Connection:
-        conn = sqlite3.connect(self.path, isolation_level=None)
-        conn.row_factory = sqlite3.Row
-        if is_new:
-            prepare(conn)
-            for _ in range(THREADS):
-                conn.execute("INSERT INTO thread (mailbox_id, created_at) VALUES ('support', 0)")
-        conn.execute("PRAGMA synchronous = OFF")
-        return conn
-
-    def teardown(self) -> None:
-        self.conn.close()
-        shutil.rmtree(self.folder)
-
-    def run(self, unit: Unit[T]) -> T:
-        self.conn.execute("BEGIN IMMEDIATE")
-        value = unit(self.conn).value
-        self.conn.execute("COMMIT")
-        return value
-
-    # -- the model
-
-    def end_due(self) -> None:
-        for held in self.leases.values():
-            if held.state != "live":
-                continue
-            held.expires_at = min(held.expires_at, self.now + HOUR)
-            if held.expires_at <= self.now:
-                held.state = "expired"
-                self.burn(held)
-        self.delays = {key: min(until, self.now + DAY) for key, until in self.delays.items()}
-        self.delays = {key: until for key, until in self.delays.items() if until > self.now}
-
-    def burn(self, held: Held) -> None:
-        for seq in held.shown:
-            waits = self.waits[held.consumer][seq]
-            waits.failures += 1
-            waits.is_dead = waits.failures >= DIES_AT
-
-    def alive(self, consumer: str, thread: int) -> list[int]:
-        found = self.waits[consumer]
-        return sorted(s for s, one in found.items() if one.thread == thread and not one.is_dead)
-
-    def free(self, consumer: str) -> list[int]:
-        """Threads that can be leased, the one that waits longest first."""
-        taken = {
-            h.thread for h in self.leases.values() if (h.consumer, h.state) == (consumer, "live")
-        }
-        taken |= {thread for name, thread in self.delays if name == consumer}
-        threads = [one for one in range(1, THREADS + 1) if one not in taken]
-        threads = [one for one in threads if self.alive(consumer, one)]
-        return sorted(threads, key=lambda one: self.alive(consumer, one)[0])
-
-    def claims(self) -> list[tuple[int, Held]]:
-        return sorted(self.leases.items())
-
-    def pick(self, data: st.DataObject) -> tuple[int, Held]:
-        return data.draw(st.sampled_from(self.claims()))
-
-    # -- what happens
 
     @rule(thread=st.integers(1, THREADS))
     def publish(self, thread: int) -> None:
@@ -182,22 +53,6 @@ class LeaseStory(RuleBasedStateMachine):
         assert [one.thread.number for one in got] == expected
         for one in got:
             self.granted(consumer, one, max_events)
-
-    def wish(self, consumer: str, threads: int, events: int, lease_s: float) -> LeaseWish:
-        at = Instant(self.now)
-        return LeaseWish(consumer, ("support",), None, threads, events, lease_s, None, at)
-
-    def granted(self, consumer: str, lease: Lease, max_events: int) -> None:
-        thread = lease.thread.number
-        alive = self.alive(consumer, thread)
-        most = 1 if self.waits[consumer][alive[0]].failures >= ALONE_AT else max_events
-        shown = [event.seq for event in lease.events]
-        assert shown == alive[:most]
-        assert lease.has_more == (len(alive) > most)
-        assert lease.fence > self.fences.get((consumer, thread), 0)
-        self.fences[consumer, thread] = lease.fence
-        held = Held(consumer, thread, lease.fence, shown, most, lease.expires_at)
-        self.leases[lease.number] = held
 
     @precondition(lambda self: self.leases)
     @rule(data=st.data(), lease_s=st.sampled_from([1.0, 600.0]))
@@ -268,20 +123,6 @@ class LeaseStory(RuleBasedStateMachine):
             assert got == ReplyStopped(0, AlreadyReplied(held.shown[0], first))
         else:
             self.completed(held, got, ack or tuple(held.shown))
-
-    def reply(self, thread: int, seq: int) -> NewJob:
-        new = new_job(self.numbers, thread_number=thread, at=Instant(self.now))
-        return replace(new, answers=seq)
-
-    def completed(self, held: Held, got: object, acked: tuple[int, ...]) -> None:
-        assert isinstance(got, Completed)
-        assert (got.acked, got.is_repeat) == (acked, False)
-        for job in got.jobs:
-            assert held.shown[0] not in self.answers
-            self.answers[held.shown[0]] = job
-        held.state, held.acked, held.jobs = "completed", acked, got.jobs
-        for seq in acked:
-            del self.waits[held.consumer][seq]
 
     def crash_in(self, unit: Callable[[sqlite3.Connection], object]) -> None:
         """The power goes before the commit: nothing of it is there afterwards."""

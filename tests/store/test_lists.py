@@ -1,14 +1,14 @@
-import re
+"""Lists of jobs, deliveries, suppressions and events: every row once in its order, and what is counted of them."""
+
 import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.delivery import DeliveryState
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import Address
 from postroom.core.mailbox import Lane
-from postroom.core.reason import ReasonCode
 from postroom.core.record import DeliveryRecord, JobRecord, Page
 from postroom.core.status import JobStatus
 from postroom.ports.desk import DeliveryFilter, JobFilter
@@ -16,7 +16,6 @@ from postroom.store.sqlite.admin_mailbox import Suppressing
 from postroom.store.sqlite.reads_deliveries import (
     count_accepted,
     count_by_state,
-    find_candidates,
     find_dead,
     find_deliveries,
     oldest_due,
@@ -29,153 +28,16 @@ from postroom.store.sqlite.reads_log import (
     find_suppressions,
 )
 from support.desk_store import ANN, DAY, NOW, memory, put_job, run
+from support.filters import DELIVERY_FILTERS, JOB_FILTERS, fill
 
 
 S = DeliveryState
-JOB_FILTERS = {
-    "none": JobFilter(),
-    "mailbox": JobFilter(mailbox_id="support"),
-    "settled": JobFilter(status="partial"),
-    "settled, mailbox": JobFilter(status="partial", mailbox_id="support"),
-    "open": JobFilter(status="in_progress"),
-    "open, mailbox": JobFilter(status="in_progress", mailbox_id="support"),
-    "thread": JobFilter(thread_number=3),
-    "thread, mailbox": JobFilter(thread_number=3, mailbox_id="support"),
-    "recipient": JobFilter(recipient="user@example.com"),
-    "recipient, mailbox": JobFilter(recipient="user@example.com", mailbox_id="support"),
-    "trace": JobFilter(trace_id="trace"),
-    "trace, mailbox": JobFilter(trace_id="trace", mailbox_id="support"),
-    "conversation": JobFilter(conversation_id="c"),
-    "conversation, mailbox": JobFilter(conversation_id="c", mailbox_id="support"),
-    "key": JobFilter(idempotency_key="key"),
-    "key, mailbox": JobFilter(idempotency_key="key", mailbox_id="support"),
-    "since": JobFilter(since=NOW),
-}
-DELIVERY_FILTERS = {
-    "none": DeliveryFilter(),
-    "mailbox": DeliveryFilter(mailbox_id="support"),
-    "state": DeliveryFilter(state=S.FAILED),
-    "state, mailbox": DeliveryFilter(state=S.FAILED, mailbox_id="support"),
-    "reason": DeliveryFilter(reason_code=ReasonCode.EXPIRED),
-    "reason, mailbox": DeliveryFilter(reason_code=ReasonCode.EXPIRED, mailbox_id="support"),
-    "domain": DeliveryFilter(domain="example.com"),
-    "domain, mailbox": DeliveryFilter(domain="example.com", mailbox_id="support"),
-    "since": DeliveryFilter(since=NOW),
-    "hold": DeliveryFilter(hold_reason=HoldReason.OPERATOR),
-    "hold, mailbox": DeliveryFilter(hold_reason=HoldReason.OPERATOR, mailbox_id="support"),
-}
 
 
 @pytest.fixture
 def conn() -> Iterator[sqlite3.Connection]:
     with memory() as opened:
         yield opened
-
-
-def fill(conn: sqlite3.Connection) -> None:
-    """Jobs of two mailboxes in every status, one second after the other."""
-    for turn in range(3):
-        for mailbox in ("support", "reports"):
-            for states in ((S.SENT, S.FAILED), (S.PENDING, S.SENT), (S.HELD,), (S.UNCERTAIN,)):
-                put_job(
-                    conn,
-                    *states,
-                    mailbox_id=mailbox,
-                    conversation_key="c",
-                    created_at=NOW + turn * 60_000_000,
-                    at=NOW + turn,
-                    delivery={"reason_code": "expired"} if S.FAILED in states else {},
-                )
-
-
-QUESTIONS: dict[str, Callable[[sqlite3.Connection], object]] = {
-    **{
-        f"jobs by {name}": lambda conn, by=by: find_jobs(conn, by, 20, 5)
-        for name, by in JOB_FILTERS.items()
-    },
-    **{
-        f"deliveries by {name}": lambda conn, by=by: find_deliveries(conn, by, 20, 5)
-        for name, by in DELIVERY_FILTERS.items()
-    },
-    **{
-        f"candidates by {name}": lambda conn, by=by: find_candidates(conn, by, (S.FAILED,), 20, 5)
-        for name, by in DELIVERY_FILTERS.items()
-    },
-    "dead": lambda conn: find_dead(conn, None, None, 5),
-    "dead, next page": lambda conn: find_dead(
-        conn, NOW, find_dead(conn, None, None, 1).next_cursor, 5
-    ),
-    "events": lambda conn: find_events(conn, 0, 5),
-    "span of events": event_span,
-    "suppressions": lambda conn: find_suppressions(conn, None, None, 5),
-    "suppressions of a mailbox": lambda conn: find_suppressions(conn, "support", None, 5),
-    "oldest due": lambda conn: oldest_due(conn, NOW),
-    "accepted lately": lambda conn: count_accepted(conn, Instant(NOW - 3600 * SECOND)),
-    "a job": lambda conn: find_job(conn, 3),
-    "no job": lambda conn: find_job(conn, 999),
-}
-
-
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
-def test_a_list_never_scans_and_never_sorts(
-    conn: sqlite3.Connection, question: Callable[[sqlite3.Connection], object]
-) -> None:
-    fill(conn)
-    asked: list[str] = []
-    conn.set_trace_callback(asked.append)
-    question(conn)
-    conn.set_trace_callback(None)
-    assert asked
-    for sql in dict.fromkeys(asked):
-        steps = [row["detail"] for row in conn.execute(f"EXPLAIN QUERY PLAN {sql}")]
-        for step in steps:
-            assert "TEMP B-TREE" not in step, (sql, steps)
-            assert not re.match(r"SCAN (?!CONSTANT ROW)", step) or is_bounded(sql, step), (
-                sql,
-                steps,
-            )
-
-
-INDEXES = {
-    "jobs by mailbox": "job_mailbox (mailbox_id=? AND rowid>? AND rowid<?)",
-    "jobs by settled": "job_status (mailbox_id=? AND settled_status=? AND rowid>? AND rowid<?)",
-    "jobs by open": "job_open (mailbox_id=? AND rowid>? AND rowid<?)",
-    "jobs by thread": "delivery_thread (thread=? AND job>? AND job<?)",
-    "jobs by recipient": "delivery_recipient (recipient_key=? AND mailbox_id=? AND job>? AND job<?)",
-    "jobs by trace": "job_trace (trace_id=? AND mailbox_id=? AND rowid>? AND rowid<?)",
-    "jobs by conversation": "job_conversation (conversation_key=? AND mailbox_id=? AND rowid>? AND rowid<?)",
-    "jobs by key": "job_key (idempotency_key=? AND mailbox_id=? AND rowid>? AND rowid<?)",
-    "deliveries by mailbox": "delivery_state (mailbox_id=? AND state=? AND rowid>? AND rowid<?)",
-    "deliveries by reason": "delivery_reason (mailbox_id=? AND reason_code=? AND rowid>? AND rowid<?)",
-    "deliveries by domain": "delivery_domain (mailbox_id=? AND domain=? AND rowid>? AND rowid<?)",
-    "deliveries by hold": "delivery_held (mailbox_id=? AND hold_reason=? AND rowid>? AND rowid<?)",
-    "candidates by none": "delivery_state (mailbox_id=? AND state=? AND rowid>? AND rowid<?)",
-    "dead, next page": "delivery_dead (settled_at>? AND settled_at<?)",
-    "suppressions of a mailbox": "suppression_mailbox (mailbox_id=? AND rowid<?)",
-    "oldest due": "delivery_due (mailbox_id=? AND lane=? AND due_at<?)",
-}
-
-
-@pytest.mark.parametrize(("name", "index"), INDEXES.items(), ids=INDEXES.keys())
-def test_a_filter_is_walked_along_its_own_index(
-    conn: sqlite3.Connection, name: str, index: str
-) -> None:
-    fill(conn)
-    asked: list[str] = []
-    conn.set_trace_callback(asked.append)
-    QUESTIONS[name](conn)
-    conn.set_trace_callback(None)
-    plans = {
-        row["detail"]
-        for sql in dict.fromkeys(asked)
-        for row in conn.execute(f"EXPLAIN QUERY PLAN {sql}")
-    }
-    assert any(index in plan.replace("number", "rowid") for plan in plans), plans
-
-
-def is_bounded(sql: str, step: str) -> bool:
-    """A walk along an index in its order that stops at a LIMIT is no scan, if nothing on the way is left out."""
-    return ("LIMIT 1" in sql and "WHERE" not in sql) or "sqlite_sequence" in step
 
 
 def pages(find: Callable[[int | None], Page[JobRecord] | Page[DeliveryRecord]]) -> list[int]:

@@ -11,30 +11,16 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState, HoldReason
-from postroom.core.instant import SECOND
-from postroom.ports.errors import AlreadyRunning, StateRefused, StorageFull, StoreBroken
+from postroom.ports.errors import AlreadyRunning, StateRefused, StoreBroken
 from postroom.store.sqlite import state_dir as state_dir_module
 from postroom.store.sqlite.migrate import APPLICATION_ID, shipped
 from postroom.store.sqlite.opening import HostIdentity
-from support.clock import HandClock
-from support.store_host import HERE, NOON, Faults, outbox_in, rows_in, sqlite_error
-from support.store_jobs import new_job, outcome_of, start_of
+from support.store_host import HERE, NOON, change, open_once, outbox_in, rows_in
+from support.store_jobs import new_job, start_of
 
 
 NEXT = "ALTER TABLE job ADD COLUMN colour TEXT"
 BROKEN = f"{NEXT}; DROP TABLE nowhere"
-
-
-def change(tmp_path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(tmp_path / "state" / "postroom.db")) as conn:
-        for statement in statements:
-            conn.execute(statement)
-        conn.commit()
-
-
-async def open_once(tmp_path: Path, **more: object) -> None:
-    async with outbox_in(tmp_path, **more):  # type: ignore[arg-type]
-        pass
 
 
 async def test_nobody_else_can_read_the_store(tmp_path: Path) -> None:
@@ -173,21 +159,6 @@ async def test_a_store_from_another_machine_is_opened_only_when_that_is_accepted
     await open_once(tmp_path, rules=nameless)
 
 
-async def test_damage_is_found_after_an_unclean_stop(tmp_path: Path) -> None:
-    async with outbox_in(tmp_path) as outbox:
-        for _ in range(200):
-            await outbox.intake.accept(new_job(outbox.intake))
-    change(tmp_path, "UPDATE instance SET clean_stop = 0")
-    path = tmp_path / "state" / "postroom.db"
-    (root,) = rows_in(tmp_path, "SELECT rootpage FROM sqlite_master WHERE name = 'delivery'")
-    data = bytearray(path.read_bytes())
-    start = (int(str(root[0])) - 1) * 4096
-    data[start + 8 : start + 2000] = b"\xff" * 1992
-    path.write_bytes(data)
-    with pytest.raises(StoreBroken):
-        await open_once(tmp_path)
-
-
 MOUNTS = """\
 21 1 0:20 / / rw shared:1 - ext4 /dev/vda1 rw
 22 21 0:21 / /srv/nfs\\040share rw - nfs4 server:/x rw
@@ -232,109 +203,3 @@ def test_an_overlay_is_warned_of_and_an_unknown_host_is_not_checked(
     assert "ends with its container" in (told or "")
     monkeypatch.setattr(state_dir_module, "_MOUNTS", tmp_path / "none")
     assert state_dir_module.check_file_system(Path("/mnt/gate"), accept_any=False) is None
-
-
-async def test_an_outcome_that_finds_the_disk_full_gets_the_room_of_the_ballast(
-    tmp_path: Path,
-) -> None:
-    ballast, faults = tmp_path / "state" / "ballast", Faults()
-
-    def full(conn: sqlite3.Connection, sql: str) -> None:
-        if sql == "COMMIT" and ballast.exists():
-            raise sqlite_error(sqlite3.SQLITE_FULL, "database or disk is full")
-
-    async with outbox_in(tmp_path, faults=faults) as outbox:
-        assert ballast.stat().st_size == 16 * 1024 * 1024
-        await outbox.intake.accept(new_job(outbox.intake))
-        await outbox.loop.start(start_of(1))
-        faults.before = full
-        with pytest.raises(StorageFull):
-            await outbox.loop.finish(outcome_of(1, 1, DeliveryState.SENT))
-        assert not ballast.exists()
-        again = await outbox.loop.finish(outcome_of(1, 1, DeliveryState.SENT))
-        assert again is DeliveryState.SENT
-        faults.before = Faults().before
-        await outbox.keep()
-        assert ballast.exists()
-
-
-async def test_a_stop_on_a_full_disk_is_a_clean_stop(tmp_path: Path) -> None:
-    ballast, faults = tmp_path / "state" / "ballast", Faults()
-
-    def full(conn: sqlite3.Connection, sql: str) -> None:
-        if sql == "COMMIT" and ballast.exists():
-            raise sqlite_error(sqlite3.SQLITE_FULL, "database or disk is full")
-
-    async with outbox_in(tmp_path, faults=faults):
-        faults.before = full
-    assert not ballast.exists()
-    async with outbox_in(tmp_path) as outbox:
-        assert outbox.opened.recovered.was_clean_stop
-
-
-class HastyClock(HandClock):
-    """Two seconds pass whenever somebody looks."""
-
-    def monotonic(self) -> int:
-        self.move(2 * SECOND)
-        return super().monotonic()
-
-
-async def test_a_store_too_large_to_check_in_time_is_opened_with_a_warning(tmp_path: Path) -> None:
-    async with outbox_in(tmp_path) as outbox:
-        for _ in range(40):
-            recipients = [f"user{n}@x.example" for n in range(50)]
-            await outbox.intake.accept(new_job(outbox.intake, *recipients))
-    change(tmp_path, "UPDATE instance SET clean_stop = 0")
-    async with outbox_in(tmp_path, HastyClock(NOON)) as outbox:
-        assert any("only a part of it was checked" in warning for warning in outbox.warnings)
-
-
-@pytest.mark.parametrize("name", ["postroom.db", "postroom.db-wal", "lock"])
-@pytest.mark.parametrize("then", ["gone", "another file"])
-async def test_nothing_is_accepted_into_a_store_that_the_next_start_will_not_find(
-    tmp_path: Path, name: str, then: str
-) -> None:
-    lost = tmp_path / "state" / name
-    with pytest.raises(StoreBroken, match="the daemon has to end"):  # noqa: PT012
-        async with outbox_in(tmp_path) as outbox:
-            await outbox.intake.accept(new_job(outbox.intake))
-            copy = lost.read_bytes()
-            lost.unlink()
-            if then == "another file":
-                (tmp_path / "other").write_bytes(copy)
-                (tmp_path / "other").rename(lost)
-            with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
-                await outbox.intake.accept(new_job(outbox.intake))
-            await outbox.database.wait_broken()
-
-
-@pytest.mark.parametrize("name", ["postroom.db", "postroom.db-wal", "lock"])
-async def test_while_nothing_is_written_the_heartbeat_finds_what_was_taken_away(
-    tmp_path: Path, name: str
-) -> None:
-    with pytest.raises(StoreBroken, match="the daemon has to end"):  # noqa: PT012
-        async with outbox_in(tmp_path) as outbox:
-            await outbox.intake.accept(new_job(outbox.intake))
-            assert await outbox.database.probe() == 0
-            (tmp_path / "state" / name).unlink()
-            with pytest.raises(StoreBroken, match=f"{name} was deleted or replaced"):
-                await outbox.database.probe()
-            await outbox.database.wait_broken()
-
-
-@pytest.mark.parametrize("left", ["no file", "an empty file"])
-async def test_a_log_without_its_database_is_never_emptied(tmp_path: Path, left: str) -> None:
-    state = tmp_path / "state"
-    async with outbox_in(tmp_path) as outbox:
-        await outbox.intake.accept(new_job(outbox.intake))
-        log = (state / "postroom.db-wal").read_bytes()
-    (state / "postroom.db-wal").write_bytes(log)
-    (state / "postroom.db").unlink()
-    if left == "an empty file":
-        (state / "postroom.db").touch()
-    with pytest.raises(StateRefused, match="put the file back"):
-        await open_once(tmp_path)
-    assert (state / "postroom.db-wal").read_bytes() == log
-    (state / "postroom.db-wal").unlink()
-    await open_once(tmp_path)

@@ -1,9 +1,5 @@
 """A store that was put in place from a copy: nothing goes by itself, and nothing that was given out comes again."""
 
-import shutil
-import sqlite3
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,51 +10,17 @@ from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.record import DeliveryRecord
 from postroom.ports.accepting import Accepted, Replayed
 from postroom.ports.desk import Actor, BulkResult, DeliveryFilter, Hold, WrongState
-from postroom.ports.errors import StateRefused
 from postroom.store.sqlite import recovery
-from postroom.store.sqlite.copying import DatabaseCopy
-from postroom.store.sqlite.inspecting import Standing, inspect_copy
-from postroom.store.sqlite.opening import HostIdentity
 from postroom.store.sqlite.outbox import Outbox
+from support.copied import ELSEWHERE, copy_store, every_state
 from support.lease_desk import claim_of, lease_desk
-from support.store_host import HERE, NOON, Faults, outbox_in
-from support.store_jobs import new_job, outcome_of, start_of
+from support.store_host import NOON, Faults, outbox_in
+from support.store_jobs import new_job
 
 
 S = DeliveryState
 LEAP = 1 << 32
 ANN = Actor(1000)
-ELSEWHERE = replace(HERE, host=HostIdentity("machine-2", "boot-7"))
-
-
-def copy_store(source: Path, target: Path) -> Path:
-    """A copy of the running store in `source`, as the next start in `target` finds it."""
-    (target / "state").mkdir(parents=True)
-    path = target / "state" / "postroom.db"
-    copying = DatabaseCopy(source / "state" / "postroom.db", path.with_name("draft"))
-    copying.make(0, lambda folder: 1 << 40)
-    shutil.copy(path.with_name("draft"), path)
-    copying.close()
-    return path
-
-
-async def every_state(outbox: Outbox) -> dict[S, int]:
-    """A delivery in each state that there can be while a daemon runs; by state its number."""
-    numbers: dict[S, int] = {}
-    for state in (S.PENDING, S.RETRY_SCHEDULED, S.SENDING, S.UNCERTAIN, S.SENT, S.FAILED):
-        done = await outbox.intake.accept(new_job(outbox.intake, key=f"key-{state}"))
-        assert isinstance(done, Accepted)
-        numbers[state] = number = done.deliveries[0].number
-        if state is S.PENDING:
-            continue
-        await outbox.loop.start(start_of(number))
-        if state is S.RETRY_SCHEDULED:
-            await outbox.loop.finish(outcome_of(number, 1, state, due_at=NOON))
-        elif state is not S.SENDING:
-            await outbox.loop.mark(number, 1, NOON)
-        if state in {S.SENT, S.FAILED}:
-            await outbox.loop.finish(outcome_of(number, 1, state))
-    return numbers
 
 
 async def found(outbox: Outbox, number: int) -> DeliveryRecord:
@@ -261,51 +223,3 @@ async def test_what_can_not_be_released_stays(tmp_path: Path, wrong: str) -> Non
             assert isinstance(answer, WrongState)
             state = S.PENDING if wrong == "not held" else S.HELD
             assert (answer.state, (await found(outbox, 1)).state) == (state, state)
-
-
-async def test_a_look_into_a_copy_tells_what_may_have_gone(tmp_path: Path) -> None:
-    async with outbox_in(tmp_path / "old") as outbox:
-        await every_state(outbox)
-        path = copy_store(tmp_path / "old", tmp_path / "new")
-    assert inspect_copy(path).deliveries == (
-        Standing("support", S.PENDING, 1),
-        Standing("support", S.RETRY_SCHEDULED, 1),
-        Standing("support", S.SENDING, 1),
-        Standing("support", S.UNCERTAIN, 1),
-    )
-
-
-@pytest.mark.parametrize(
-    ("statement", "told"),
-    [
-        ("UPDATE instance SET is_backup = 0", "does not say of itself"),
-        ("PRAGMA user_version = 99", "later postroom"),
-        ("PRAGMA application_id = 1", "another program"),
-        (None, "can not be read"),
-    ],
-    ids=["no copy", "of a later version", "foreign", "no database"],
-)
-async def test_what_is_no_copy_for_us_is_refused(
-    tmp_path: Path, statement: str | None, told: str
-) -> None:
-    async with outbox_in(tmp_path / "old"):
-        path = copy_store(tmp_path / "old", tmp_path / "new")
-    if statement is None:
-        path.write_bytes(b"This is a letter." * 500)
-    else:
-        with closing(sqlite3.connect(path)) as conn:
-            conn.execute(statement)
-            conn.commit()
-    with pytest.raises(StateRefused, match=told):
-        inspect_copy(path)
-
-
-async def test_a_store_that_was_merely_carried_to_another_machine_is_refused(
-    tmp_path: Path,
-) -> None:
-    async with outbox_in(tmp_path / "old"):
-        pass
-    shutil.copytree(tmp_path / "old", tmp_path / "new")
-    with pytest.raises(Exception, match="another machine"):
-        async with outbox_in(tmp_path / "new", rules=ELSEWHERE):
-            pass

@@ -15,25 +15,28 @@ import aiohttp
 from postroom.api.parts import Bounds, Parts
 from postroom.api.server import ApiServer
 from postroom.api.tasks import Kept
+from postroom.core.ids import Kind, encode_id
 from postroom.ops.bells import CommitBells
 from support.api_fakes import (
     SUPPORT,
     FakeBackups,
     FakeLoop,
     FakeMessages,
-    FakeOutbox,
     FakeReloads,
     FakeSignals,
-    FakeSubmitter,
     FakeTrust,
     FakeUploads,
 )
+from support.api_outbox import FakeOutbox
+from support.api_submitter import FakeSubmitter
 from support.clock import HandClock
 from support.lease_fakes import FakeConversations, FakeLeases
 from support.records import NOW
 
 
 UID = 1000
+HELLO = {"mailbox_id": "support", "subject": "Hello", "text": "Hello.\n", "to": ["ann@example.com"]}
+JOB_1 = encode_id(Kind.JOB, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +172,34 @@ async def running(where: Path, **changed: Any) -> AsyncIterator[Api]:
                 )
             finally:
                 await server.close()
+
+
+async def answer_to(api: Api, *said: bytes) -> bytes:
+    """All that a bare connection is answered before it is closed."""
+    async with api.raw() as (reader, writer):
+        for piece in said:
+            writer.write(piece)
+        return await reader.read()
+
+
+async def first_line(api: Api, *said: bytes) -> bytes:
+    """The first line of the answer to a bare connection."""
+    async with api.raw() as (reader, writer):
+        for piece in said:
+            writer.write(piece)
+        return await reader.readline()
+
+
+async def until(condition: Any) -> None:
+    """Wait until this is so."""
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.get_running_loop().run_in_executor(None, int)
+
+
+def handlers(api: Api) -> list[Any]:
+    """The connections on which a call is under way."""
+    assert api.server._runner is not None
+    server = api.server._runner.server
+    assert server is not None
+    return [one for one in server.connections if one._current_request is not None]

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from postroom.core.delivery import DeliveryState
+from postroom.core.ids import Kind, encode_id
 from postroom.core.inmail import (
     AutomationKind,
     InMail,
@@ -15,7 +18,7 @@ from postroom.core.inmail import (
     ReportedRecipient,
     TextConfidence,
 )
-from postroom.core.instant import Instant
+from postroom.core.instant import Instant, micros
 from postroom.core.mailbox import AcceptNew
 from postroom.core.refusal import Wanted
 from postroom.core.token import Token, TokenKind, TokenStatus
@@ -33,6 +36,7 @@ from postroom.ports.arriving import (
     StoredAttachment,
 )
 from postroom.store.sqlite.outbox import Outbox
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.store_host import NOON
 from support.store_jobs import new_job, outcome_of, start_of
 
@@ -220,3 +224,27 @@ class PostOffice:
 def stored(sha256: str, ref: str = "att_1", size_bytes: int = 9) -> StoredAttachment:
     """A file that has its reference."""
     return StoredAttachment(ref, sha256, size_bytes, "a.pdf", "application/pdf", is_inline=False)
+
+
+def thread_of(done: Accepted) -> int:
+    return done.deliveries[0].thread_number
+
+
+def days(count: float) -> Instant:
+    return Instant(NOON + micros(timedelta(days=count)))
+
+
+async def sql(office: PostOffice, statement: str, *values: object) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(statement, values)
+        return UnitResult(None)
+
+    await office.outbox.database.write(unit, lane=WriteLane.REST)
+
+
+async def the_job(office: PostOffice, **more: Any) -> tuple[str, str, int]:
+    """Thread and Message-ID of a sent job to Alice, and the number of its delivery."""
+    done = await office.sent(**more)
+    found = await office.outbox.reader.find_delivery(done.deliveries[0].number)
+    assert found is not None
+    return encode_id(Kind.THREAD, found.thread_number), found.message_id, found.number

@@ -19,6 +19,7 @@ id = "support"
 address = "Support <support@example.com>"
 relay = { host = "127.0.0.1", tls = "none" }
 """
+LOGIN = 'auth = "password"\nusername = "u"\n'
 
 
 def write_settings(folder: Path, text: str, **others: str) -> Path:
@@ -48,3 +49,7 @@ def with_every_setting(path: Path) -> str:
     """A shipped file with all its commented settings taken into use."""
     lines = path.read_text("utf-8").splitlines()
     return "\n".join(_SETTING.sub("", line, count=1) for line in lines)
+
+
+def relay_with(line: str) -> str:
+    return f'[relay.r]\nhost = "smtp.example.net"\n{line}'

@@ -17,6 +17,9 @@ from postroom.ports.desk import Actor, Admin, Reader
 from support.clock import FakeClock
 
 
+CONTENT = b"day,sum\n1,100\n"
+
+
 @dataclass
 class Desk:
     staged: dict[str, tuple[StagedRecord, int]] = field(default_factory=dict)

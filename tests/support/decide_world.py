@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from postroom.core.breaker import Breaker
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Mailbox, Pace, Relay, Tls
+from postroom.core.pace import Meter
 from postroom.core.world import Host, World, mailbox_state, relay_state
 
 
@@ -64,3 +66,19 @@ def a_world(
         domain_pace=domain_pace or {},
     )
     return World(Host(slots), relay_state(relay), mailbox_state(mailbox))
+
+
+def wait_of(breaker: Breaker, since: float = 0) -> float:
+    assert breaker.probe_at is not None
+    return (breaker.probe_at - at(since)) / SECOND
+
+
+def starts(found: Meter, lane: Lane, tries: list[int], shares: LaneShares = _SHARES) -> list[int]:
+    """Try at each moment; the moments at which it started."""
+    taken = []
+    for mono in sorted(tries):
+        bounds = [found.pace(lane, shares, mono), found.cap(lane, shares, mono)]
+        if all(bound is None or bound.from_mono <= mono for bound in bounds):
+            found.take(lane, mono)
+            taken.append(mono)
+    return taken

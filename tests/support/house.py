@@ -163,3 +163,9 @@ async def house_in(
             for pid in tuple(house.alive):
                 os.kill(pid, signal.SIGKILL)
                 await house.end(pid)
+
+
+def crashes_of(delivery: dict[str, Any]) -> int:
+    """How often a recovery found it before its mark: a count that an outcome ends, so the history tells."""
+    reasons = [row.get("reason_code") for row in delivery["history"]]
+    return reasons.count("crash.before_mark")

@@ -18,7 +18,7 @@ from typing import Any
 from support.house import House
 from support.listening import Client
 from support.names import nameless
-from support.relay import Transaction
+from support.relay_script import Transaction
 
 
 ALICE = "alice@customer.example"

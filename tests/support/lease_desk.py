@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.clock import HandClock
 from support.store_host import HERE, NOON, outbox_in
+from support.store_jobs import new_job
 
 
 REPLY = EventType.REPLY_RECEIVED
@@ -126,3 +127,8 @@ async def lease_desk(directory: Path, at: Instant = NOON) -> AsyncIterator[Lease
         desk = LeaseDesk(outbox, clock)
         outbox.database.watch(desk)
         yield desk
+
+
+def reply_of(desk: LeaseDesk, thread: int, seq: int, **more: Any) -> NewJob:
+    new = new_job(desk.outbox.intake, thread_number=thread, at=desk.clock.now(), **more)
+    return replace(new, answers=seq)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from postroom.core.eventtypes import DEFAULT_TYPES, EventType
+from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
 from postroom.core.record import EventRecord, Page, ThreadRecord
@@ -39,6 +40,8 @@ LEASE = Lease(
     events=(MAIL,),
 )
 CLAIM = LeaseClaim(1, 5)
+LEASE_ID = encode_id(Kind.LEASE, 1)
+MAIL_ID = encode_id(Kind.EVENT, 7)
 
 
 @dataclass

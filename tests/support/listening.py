@@ -196,3 +196,11 @@ async def listening(
             await listener.close()
             inbox.is_open.set()
             EAR.hear_log("a listener", log.getvalue())
+
+
+async def until(is_so: object) -> None:
+    """Wait until the function says yes."""
+    assert callable(is_so)
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():
+            await asyncio.wait([asyncio.get_running_loop().create_future()], timeout=0.005)

@@ -10,7 +10,12 @@ from email.message import EmailMessage
 
 from postroom.core.body import Body, Encoding, FileSegment
 from postroom.core.instant import Instant
-from postroom.core.job import Address, Attachment, Job, PathAttachment
+from postroom.core.job import (
+    Address,
+    Attachment,
+    Job,
+    PathAttachment,
+)
 from postroom.core.jobfields import read_job
 from postroom.core.mailbox import Mailbox
 from postroom.core.message import AttachedFile, compose, date_line, head, shared_head
@@ -104,3 +109,9 @@ def is_one(sent: bytes) -> bool:
     """Whether it ends at its end and nowhere before, and every line ends with CR LF."""
     (end,) = ENDS.finditer(sent)
     return end.end() == len(sent) and not re.search(rb"\r(?!\n)|(?<!\r)\n|\0", sent)
+
+
+def problems(**changes: object) -> set[str]:
+    """The pointers of all that is wrong."""
+    found = read_job(spec(**changes), now=NOW)
+    return set() if isinstance(found, Job) else {one.pointer for one in found}

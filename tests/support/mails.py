@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from postroom.core.inmail import InMail
+from postroom.core.inmail import InMail, ReportedRecipient
 from postroom.inbound.reading import read_mail
 
 
@@ -31,3 +31,12 @@ def whole(parsed: InMail) -> str:
         kept += size
         at = one.end
     return "".join([*pieces, parsed.new_text[kept:]])
+
+
+def kind(head: str, text: str) -> tuple[str, tuple[str, ...]]:
+    parsed = read(f"{head}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n")
+    return parsed.automation, parsed.evidence
+
+
+def comes_to(one: ReportedRecipient) -> tuple[object, ...]:
+    return (one.recipient, one.sense.class_, one.sense.reason, one.status, one.reply_code)

@@ -2,6 +2,9 @@
 
 from typing import Final
 
+from postroom.core.inmail import RemovedWhy
+from postroom.inbound.newtext import NewText
+
 
 # The line above lines with `>`, which no client leaves unmarked.
 MARKED: Final = {
@@ -245,3 +248,7 @@ FORWARDS: Final = {
     "Gmail in Polish": "---------- Forwarded message ---------\nOd: Bob Example <bob@x.example>\nDate: pon., 3 sty 2022 o 10:00\nSubject: Raport\nTo: <alice@y.example>",
     "Outlook with brackets": "-----Original Message-----\nFrom: Bob Example\nSent: Monday, January 3, 2022 10:00 AM\nTo: Alice\nSubject: The report",
 }  # fmt: skip
+
+
+def whys(new: NewText) -> list[RemovedWhy]:
+    return [one.why for one in new.removed]

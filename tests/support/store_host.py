@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -166,3 +166,15 @@ def rows_in(directory: Path, sql: str, *given: object) -> list[tuple[object, ...
         return [tuple(row) for row in conn.execute(sql, given)]
     finally:
         conn.close()
+
+
+def change(tmp_path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "state" / "postroom.db")) as conn:
+        for statement in statements:
+            conn.execute(statement)
+        conn.commit()
+
+
+async def open_once(tmp_path: Path, **more: object) -> None:
+    async with outbox_in(tmp_path, **more):  # type: ignore[arg-type]
+        pass

@@ -7,9 +7,12 @@ from postroom.core.body import Body
 from postroom.core.instant import Instant
 from postroom.core.job import Address, Attachment, Copies, Field, Job, OnDuplicate, Recipient
 from postroom.core.mailbox import Lane
-from postroom.ports.accepting import NewDelivery, NewJob
-from postroom.ports.looping import Outcome, Start
+from postroom.core.record import DeliveryRecord
+from postroom.core.reply import SmtpReply
+from postroom.ports.accepting import Accepted, NewDelivery, NewJob
+from postroom.ports.looping import Outcome, Start, Started
 from postroom.ports.outbox import Intake
+from postroom.store.sqlite.outbox import Outbox
 from support.store_host import NOON
 
 
@@ -131,3 +134,33 @@ _OUTCOME = Outcome(
 def outcome_of(number: int, claim: int, after: object, **more: object) -> Outcome:
     """An attempt that reached the relay and ended so."""
     return replace(_OUTCOME, number=number, claim=claim, after=after, **more)  # type: ignore[arg-type]
+
+
+BUSY = SmtpReply(450, "4.2.1", "mailbox busy", b"450 4.2.1 mailbox busy\r\n")
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def committed(self, changes: object) -> None:
+        self.heard += changes  # type: ignore[arg-type]
+
+
+async def under_way(outbox: Outbox, **more: object) -> Started:
+    done = await outbox.intake.accept(new_job(outbox.intake, **more))  # type: ignore[arg-type]
+    started = await outbox.loop.start(start_of(done.deliveries[0].number))  # type: ignore[union-attr]
+    assert started is not None
+    return started
+
+
+async def seen(outbox: Outbox, number: int) -> DeliveryRecord:
+    found = await outbox.reader.find_delivery(number)
+    assert found is not None
+    return found
+
+
+async def accept(outbox: Outbox, *recipients: str, **more: object) -> Accepted:
+    done = await outbox.intake.accept(new_job(outbox.intake, *recipients, **more))  # type: ignore[arg-type]
+    assert isinstance(done, Accepted)
+    return done

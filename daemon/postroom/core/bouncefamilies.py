@@ -111,11 +111,11 @@ RATES: Final = (
         _R.RATE_LIMITED,
         rf"too (?:many|much|frequent)(?! hops)(?: {WORD}){{0,2}} {_UNITS}",
         rf"(?:messages?|mails?|e ?mails?|connections?|recipients?)(?: {WORD}){{0,3}} (?:per|an|each|within an?) (?:hour|minute|day|second|connection|session)",
-        rf"(?:number|rate|volume) of (?:the )?(?:concurrent |simultaneous |smtp |incoming |e )?{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached|over)",
+        rf"(?:number|rate|volume) of (?:\w{{1,12}} ){{0,3}}{_UNITS}(?! (?:in|on) )(?: {WORD}){{0,6}} (?:exceed\w{{0,3}}|limit\w{{0,3}}|reached|over)",
         r"(?:rate|frequency|connections?|concurrency|hourly|sending|relay|velocity|thread|session|delivery|tenant|message count)(?: limit| quota)(?:ed|s)?",
-        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:hour|minute|day|second|connection|session)",
+        rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:\d{{1,3}} )?(?:hour|minute|day|second|connection|session)s?",
         r"(?:excessive|too many) (?:\w{1,12} )?(?:unknowns?|invalid|bad|non ?exist\w{2,6})(?: \w{1,12})?",
-        r"recipients? limit|unusual rate",
+        r"recipients? limit|unusual (?:rate|sending activity)",
         rf"(?:sent|sending|send|receiving)(?: {WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
         r"excessive (?:volume|rate|number|connections)",
         rf"exceed\w{{0,3}}(?: {WORD}){{0,3}} number of {_UNITS}",
@@ -164,7 +164,7 @@ US: Final = (
         r"verify your",
         r"mismatch\w{0,4} (?:\w{1,12} )?(?:ip|address|domain|host)",
         r"(?:fake|invalid|bad|rejected|blocked|banned|forbidden|unresolvable|null|unverified) (?:senders?|ip|helo|ehlo|host ?name|source)",
-        r"you are (?:\w{1,9} )?(?:banned|blocked|listed|not authori[sz]ed|not permitted)",
+        r"you are (?:\w{1,12} )?(?:banned|blocked|listed|not authori[sz]ed|not permitted)",
         r"(?:mail|e ?mail|messages?|connections?) (?:originating )?from (?:that|this|your|the) (?:domain|host|server|ip|network|address|country)",
         r"(?:of|for) the sending domain",
         r"(?:ou|sc|dy) 00\d|ips(?: \w{1,12})? (?:blocked|banned|listed)|(?:blocked|refused|rejected|denied) (?:for|due to|because of) (?:spam|abuse)",
@@ -177,7 +177,7 @@ US: Final = (
 )
 RECIPIENTS: Final = (
     family("their mailbox is full", _R.RECIPIENT_MAILBOX_FULL, rf"{_STORE}{GAP}{_FILLED}", rf"(?:full|over ?quota|exceeded) {_FILL}(?:mail ?box|inbox|quota)"),
-    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{GAP}{_OFF}(?! (?:content|words?|attach|file|link|url|extension))", rf"@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
+    family("their account is off", _R.RECIPIENT_DISABLED, rf"{_WHO}{GAP}{_OFF}(?! (?:content|words?|attach|file|link|url|extension))", rf"(?<!to )@ {_VERB}(?:an? |the )?{_OFF}", rf"(?:inactive|disabled|suspended|deactivated|expired|locked|closed|dormant) {_FILL}{_WHO}", r"is (?:now |currently |temporarily )?(?:disabled|suspended|deactivated)", r"not (?:currently |now )?(?:being )?accepted for (?:this|that|the) (?:mail ?box|user|account|recipient)"),
     family("nobody of that name", _R.RECIPIENT_UNKNOWN, rf"{_WHO}{GAP}{_GONE}", rf"@ {_VERB}{_GONE}", r"@ (?:doesn't|does not) have an?", rf"{_NO} {_FILL}{_WHO}", rf"bad {_FILL}(?:recipients?|mailbox|destination)",
             r"not (?:an? )?(?:user|customer|member|account|mail ?box|address) (?:of|on|at|in|here)", r"no (?:users?|accounts?|mail ?box(?:es)?|recipients?) (?:here|by|with|found|of|named|called|at|on)", r"invalid local (?:name|part)",
             r"not exists?|not listed", rf"(?:unable to|cannot|can't|could not|couldn't|failed to) (?:find|locate|identify) {_FILL}{_WHO}", r"(?:no one|nobody|noone) (?:here|there|with|by|of|called|named|at|on|that)", rf"(?:doesn't|does not|don't|do not) handle mail for (?:that|this|the) {_WHO}"),
@@ -208,6 +208,7 @@ MAILS: Final = (
     family(
         "something in it is not allowed",
         _R.MESSAGE_REFUSED,
+        r"(?:inappropriate|improper|offensive|sensitive) (?:words?|content|language)",
         rf"(?:attachments?|files?|macros?|archives?|content|urls?|links?)(?: {WORD}){{0,5}} (?:not (?:accepted|allowed|permitted)|forbidden|disallowed|blocked|denied|rejected)",
     ),
     family(

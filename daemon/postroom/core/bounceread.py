@@ -202,8 +202,8 @@ def _reason(said: Said) -> BounceReason:
         or find_row(LAST, spoken)
         or find_family(REFUSALS, without_us(apart(diagnostic)))
     )
-    if reason is _R.DOMAIN_TROUBLE and reason_of_status(said.status) in _OF_US:
-        reason = reason_of_status(said.status)  # "service unavailable" is what many begin with
+    if reason is _R.DOMAIN_TROUBLE:
+        reason = _more_than_trouble(said, diagnostic)
     if reason in {_R.MESSAGE_TOO_BIG, _R.RECIPIENT_UNKNOWN} and (said.status or "").endswith(
         ".2.2"
     ):
@@ -215,6 +215,13 @@ def _reason(said: Said) -> BounceReason:
     return _at_its_place(reason, said, spoken)
 
 
+def _more_than_trouble(said: Said, words: str) -> BounceReason:
+    """What the status says is meant where the words speak of trouble only."""
+    meant = reason_of_status(said.status)
+    is_meant = meant in _OF_US or (meant is _R.MESSAGE_REFUSED and _BEGINNING in words)
+    return meant if meant is not None and is_meant else _R.DOMAIN_TROUBLE
+
+
 def _answer_in(words: str) -> str:
     """What stands below the words by which Exchange announces the server's answer: above, it guesses at the meaning."""
     found = _ANNOUNCED.search(words)
@@ -222,6 +229,7 @@ def _answer_in(words: str) -> str:
 
 
 _OF_US: Final = frozenset({_R.SENDER_REFUSED, _R.SENDER_UNAUTHENTICATED})
+_BEGINNING: Final = "service unavailable"  # what many answers begin with, whatever they mean
 
 
 def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> BounceReason:

@@ -27,6 +27,12 @@ REPORTS: Final = (
     "|pas pu être|no se ha podido entregar|no se pudo entregar|impossibile recapitare|não pôde ser entregue"
     "|не может быть доставлено|не удалось доставить|are not a member of this mailing list|considered unsolicited bulk"
 )
+# What a report says of a mail that arrived, unless it says of another that it did not.
+ARRIVED: Final = (
+    "successfully (?:delivered|relayed|sent) to|delivered successfully to|successful mail delivery"
+    "|erfolgreich zugestellt|remis avec succès|entregado correctamente|consegnato correttamente"
+)
+NOT_ARRIVED: Final = "not (?:be )?deliver|undeliver|(?:unable|failed) to deliver|nicht zugestellt"
 # What a receipt says that is none: a filter's way of sending a mail back (RFC 5429).
 REJECTED: Final = (
     "automatically rejected|(?:was|been) (?:rejected|refused)|not be delivered|not delivered"
@@ -36,7 +42,7 @@ STILL_TRIED: Final = (
     "delayed|delivery delay|could not send message for past|could not send mail for past|could not be delivered for"
     "|still being retried|will be retried|will retry|will continue to|will keep trying|continue trying"
     "|warning message only"
-    "|no action is required|not yet been delivered|has not yet|temporar|verzögert|wird weiterhin versucht"
+    "|no action is required|not yet been delivered|has not yet|temporar(?!ily unavailable)|verzögert|wird weiterhin versucht"
     "|retardé|retrasad|ritardo|vertraagd"
 )
 

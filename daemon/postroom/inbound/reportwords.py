@@ -11,8 +11,10 @@ from typing import Final
 from postroom.core.subject import AUTOMATIC
 from postroom.inbound.awaywords import ABSENT, AWAY
 from postroom.inbound.reportforms import (
+    ARRIVED,
     BOUNCED,
     FORMS,
+    NOT_ARRIVED,
     QUOTED_HEADER,
     REJECTED,
     REPORTS,
@@ -45,6 +47,8 @@ _CHAPTER: Final = re.compile(r"rfc[ -]?\d{3,4},?(?: section)? \d[\d.]{0,12}", re
 _SMTP_REFUSAL: Final = re.compile(r"(?<![\d.-])5[0-5]\d[ -](?:5\.\d|[A-Za-z<#])")
 _STILL_TRIED: Final = re.compile(STILL_TRIED, re.IGNORECASE)
 _ENDED: Final = re.compile("fail|undeliver|returned", re.IGNORECASE)
+_ARRIVED: Final = re.compile(ARRIVED, re.IGNORECASE)
+_NOT_ARRIVED: Final = re.compile(NOT_ARRIVED, re.IGNORECASE)
 _GIVEN_UP: Final = re.compile(BOUNCED, re.IGNORECASE)
 _AWAY: Final = re.compile(rf"{AWAY}|(?:{AUTOMATIC})\s?[:\uff1a]", re.IGNORECASE)
 _ABSENT: Final = re.compile(rf"{ABSENT}|out of (?:the )?office", re.IGNORECASE)
@@ -109,20 +113,22 @@ def is_general(status: str | None) -> bool:
 
 def is_worded(subject: str, body: str) -> bool:
     """Whether a sentence or a server's answer says that a mail was not delivered, and none that somebody is away."""
-    is_told = _REPORTED.search(body) or _PAIR.search(body)
-    return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(body)
+    flat = " ".join(body.split())
+    is_told = _REPORTED.search(flat) or _PAIR.search(body)
+    return is_told is not None and not _AWAY.search(subject) and not _ABSENT.search(flat)
 
 
 def is_rejecting(body: str) -> bool:
     """Whether the words of a receipt say that the mail was sent back."""
-    return _REJECTED.search(body) is not None
+    return _REJECTED.search(" ".join(body.split())) is not None
 
 
 def find_action(subject: str, body: str) -> str | None:
     """As `Action` would say it; None where there is no code and no word of a report."""
     if _AWAY.search(subject):
         return _AWAY_ACTION
-    words = f"{subject}\n{body}"
+    flat = " ".join(body.split())
+    words = f"{subject}\n{flat}"
     found = _STATUS.search(words)
     status = found[1] if found else ""
     is_given_up = (
@@ -130,9 +136,11 @@ def find_action(subject: str, body: str) -> str | None:
         or status.startswith("5")
         or _ENDED.search(subject) is not None
     )
+    if not is_given_up and _ARRIVED.search(words) and not _NOT_ARRIVED.search(words):
+        return "delivered"
     if _STILL_TRIED.search(words) and not is_given_up:
         return "delayed"
-    is_told = _GIVEN_UP.search(subject) or _REPORTED.search(body)
+    is_told = _GIVEN_UP.search(subject) or _REPORTED.search(flat)
     return "failed" if is_given_up or is_told else None
 
 
@@ -147,5 +155,5 @@ def _split(words: str, form: Form, found: list[re.Match[str]]) -> tuple[Named, .
     if form.said is Said.AROUND and len(said) == 1:
         address, texts = next(iter(said.items()))
         before = words[max(0, found[0].start() - _ABOVE_MOST) : found[0].start()]
-        return (Named(address, "\n".join([*texts, before])),)
+        return (Named(address, "\n".join([before, *texts])),)
     return tuple(Named(address, "\n".join(texts)) for address, texts in said.items())
