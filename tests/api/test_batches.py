@@ -7,6 +7,7 @@ from postroom.ports.submitting import SubmitResult
 from support.api_outbox import FakeOutbox
 from support.api_server import Api, running
 from support.api_submitter import FakeSubmitter
+from support.clock import settle
 
 
 def mail(name: str, **more: object) -> dict[str, object]:
@@ -40,6 +41,35 @@ async def test_a_batch_goes_to_the_store_at_once(api: Api) -> None:
             await api.get("/healthz")
         api.submitter.gate.set()
     assert {one["status"] for one in waiting.result().json["results"]} == {202}
+
+
+class Timed(FakeSubmitter):
+    """Notes in which turn of the loop each job is judged."""
+
+    now = 0
+    turns: tuple[int, ...] = ()
+
+    async def prepare(self, *asked: Any) -> Any:
+        self.turns = (*self.turns, self.now)
+        return await super().prepare(*asked)
+
+    async def count(self) -> None:
+        while True:
+            await settle(1)
+            self.now += 1
+
+
+async def test_others_have_their_turn_between_the_jobs_of_a_batch(tmp_path: Path) -> None:
+    outbox = FakeOutbox()
+    submitter = Timed(outbox)
+    async with (
+        running(tmp_path, reader=outbox, submitter=submitter) as api,
+        asyncio.TaskGroup() as group,
+    ):
+        counting = group.create_task(submitter.count())
+        await api.post("/jobs/batch", {"jobs": [mail(f"u{n}") for n in range(20)]})
+        counting.cancel()
+    assert len(set(submitter.turns)) == len(submitter.turns) == 20
 
 
 class SlowFirst(FakeSubmitter):

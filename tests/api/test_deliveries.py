@@ -116,10 +116,11 @@ async def test_the_message_is_given_as_bytes(api: Api) -> None:
     assert (await api.ask("HEAD", f"/v1{DLV_1}/raw")).body == b""
 
 
-async def test_a_message_that_retention_removed_is_gone(api: Api) -> None:
+async def test_a_message_without_its_content_is_gone(api: Api) -> None:
     api.outbox.jobs[1] = job(1, delivery(1))
     said = await api.get(DLV_1 + "/raw")
     assert (said.status, said.code) == (410, "content_gone")
+    assert "pinned file" in said.json["detail"]
 
 
 @pytest.mark.parametrize("what", ["", "/explain", "/raw"])

@@ -120,6 +120,7 @@ async def test_a_replay_after_retention_answers_what_is_left(tmp_path: Path) -> 
             said = await other.post("/jobs", HELLO, headers={"Idempotency-Key": "k", **TRACED})
     assert said.status == 200
     assert (said.json["deliveries"], said.json["expired"]) == ([], True)
+    assert not {"priority", "copies", "conversation_id", "request"} & set(said.json)
     assert said.json["status"] == "completed"
     assert (said.json["idempotency_key"], said.json["trace_id"]) == ("k", TRACE)
 

@@ -79,6 +79,7 @@ async def test_each_filter_reaches_the_outbox(api: Api, query: str, wanted: JobF
         ("limit=x", "invalid_request", "/limit"),
         ("since=yesterday", "invalid_request", "/since"),
         ("since=99999999999d", "invalid_request", "/since"),
+        ("since=%EF%BC%911h", "invalid_request", "/since"),
         ("cursor=7", "invalid_request", "/cursor"),
         ("recipient=nobody", "invalid_request", "/recipient"),
         ("limit=1&limit=2", "invalid_request", ""),

@@ -143,3 +143,34 @@ def test_the_help_cuts_no_sentence_on_a_screen_of_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     main(["--help"])
     assert "..." not in capsys.readouterr().out.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("argv", "option"),
+    [
+        (["status", "job_1", "--wait", "--timeout", "nan"], "--timeout"),
+        (["status", "job_1", "--wait", "--timeout", "-1"], "--timeout"),
+        ([*SEND, "--wait", "--timeout", "inf"], "--timeout"),
+        ([*SEND, "--send-at", "999999999w"], "--send-at"),
+        ([*SEND, "--not-after", "9999999d"], "--not-after"),
+        (["top", "--every", "nan"], "--every"),
+        (["top", "--every", "1e300"], "--every"),
+        (["events", "lease", "--consumer", "c", "--for", "inf"], "--for"),
+        (["events", "lease", "--consumer", "c", "--wait", "nan"], "--wait"),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else value,
+)
+def test_a_time_without_end_is_wrong_usage_and_nobody_is_asked(
+    argv: list[str], option: str, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = failed(argv, capsys)
+    assert (code, told["code"], daemon.asked) == (64, "usage", [])
+    assert option in json.dumps(told)
+
+
+def test_a_time_before_all_times_is_the_first_one(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.on("GET /v1/dead-letters", page())
+    assert main(["dead-letters", "--since", "999999999w"]) == 0
+    assert daemon.asked[0].query["since"].startswith("1970-01-01T00:00:00")

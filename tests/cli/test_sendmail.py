@@ -250,6 +250,7 @@ def test_it_is_made_of_the_standard_library_and_our_client_alone() -> None:
     } == {
         "postroom.cli",
         "postroom.cli.exits",
+        "postroom.cli.streams",
     }
     assert not loaded & {"asyncio", "sqlite3", "logging", "multiprocessing", "email.headerregistry"}
 

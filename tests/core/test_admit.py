@@ -117,7 +117,7 @@ def test_the_pace_of_one_domain_leaves_the_others_alone() -> None:
 
 def test_a_paused_domain_waits_and_the_others_go() -> None:
     world = a_world()
-    world.pause_domain("example.com", at(600), ReasonCode.DOMAIN_DEFERRED)
+    world.pause_domain("example.com", at(600), ReasonCode.DOMAIN_DEFERRED, at())
     assert blocked_by(PLAIN, world) == "domain_pause"
     assert finding("domain_pause", PLAIN, world).until == at(600)
     assert blocked_by(Waiting(domain="other.example"), world) is None
@@ -179,7 +179,7 @@ def test_waits_of_a_damaged_clock_are_shortened_to_what_they_can_be() -> None:
     years = Instant(at() + 10**15)
     world.relay.breaker = replace(OPEN, probe_at=years)
     world.mailbox.breaker = Breaker(probe_at=years)
-    world.pause_domain("example.com", years, ReasonCode.DOMAIN_DEFERRED)
+    world.pause_domain("example.com", years, ReasonCode.DOMAIN_DEFERRED, at())
     world.mend(at())
     assert world.relay.breaker.probe_at == at(900)
     assert world.mailbox.breaker.probe_at == at(1.6)

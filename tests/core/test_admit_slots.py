@@ -37,6 +37,36 @@ def test_one_connection_is_never_for_bulk(gate: str, limits: dict[str, int]) -> 
     assert blocked_by(PLAIN, world) is None
 
 
+@pytest.mark.parametrize(
+    ("gate", "row"),
+    [
+        pytest.param("mailbox_bulk_share", BULK, id="bulk"),
+        pytest.param("mailbox_attachment_share", Waiting(has_attachments=True), id="attachments"),
+    ],
+)
+@pytest.mark.parametrize("slots", [2, 3, 6])
+def test_one_slot_of_a_mailbox_is_never_for_bulk_nor_for_attachments(
+    gate: str, row: Waiting, slots: int
+) -> None:
+    world = a_world(slots=slots, concurrency=10)
+    share = max(2, slots // 2)
+    held = [world.reserve(row, moment()) for _ in range(share - 1)]
+    world.host.with_attachments = 0
+    assert blocked_by(row, world) == gate
+    assert (finding(gate, row, world).value, finding(gate, row, world).threshold) == (
+        *(share - 1, share - 1),
+    )
+    assert blocked_by(PLAIN, world) is None
+    world.leave_slots(held[0])
+    assert blocked_by(row, world) is None
+
+
+def test_a_single_slot_is_for_anyone() -> None:
+    world = a_world(slots=1)
+    assert blocked_by(BULK, world) is None
+    assert blocked_by(Waiting(has_attachments=True), world) is None
+
+
 def test_a_single_connection_is_for_anyone() -> None:
     world = a_world(concurrency=1, relay_concurrency=1)
     assert blocked_by(BULK, world) is None
@@ -48,7 +78,7 @@ def test_a_single_connection_is_for_anyone() -> None:
     [
         pytest.param("mailbox_connections", {"concurrency": 1}, id="of a mailbox"),
         pytest.param("relay_connections", {"relay_concurrency": 1}, id="of a relay"),
-        pytest.param("mailbox_slots", {"slots": 3}, id="half the slots for one mailbox"),
+        pytest.param("mailbox_slots", {"slots": 1}, id="half the slots for one mailbox"),
     ],
 )
 def test_when_all_are_in_use_it_waits_for_an_end(gate: str, limits: dict[str, int]) -> None:
@@ -106,8 +136,8 @@ def test_who_waits_long_for_a_reply_frees_its_slot_but_not_its_connection() -> N
     assert blocked_by(PLAIN, world) is None
 
 
-def test_a_mailbox_has_half_of_the_slots_and_always_one() -> None:
-    for slots, half in ((1, 1), (2, 1), (3, 1), (6, 3), (200, 100)):
+def test_a_mailbox_has_half_of_the_slots_and_two_where_there_are() -> None:
+    for slots, half in ((1, 1), (2, 2), (3, 2), (6, 3), (200, 100)):
         assert finding("mailbox_slots", PLAIN, a_world(slots=slots)).threshold == half
 
 

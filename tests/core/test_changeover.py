@@ -193,7 +193,7 @@ def test_a_renewed_breaker_waits_from_the_beginning_again_and_forgets_old_faults
 def test_domains_come_go_and_keep_what_is_known_of_them() -> None:
     world = a_world(domain_pace={"a.example": DomainPace(1.0, 2), "b.example": DomainPace(1.0)})
     held = world.reserve(Waiting(domain="a.example"), moment())
-    world.pause_domain("c.example", at(60), ReasonCode.RATE_LIMITED)
+    world.pause_domain("c.example", at(60), ReasonCode.RATE_LIMITED, at())
 
     def change(**paces: DomainPace) -> None:
         named = {f"{name}.example": pace for name, pace in paces.items()}

@@ -34,6 +34,15 @@ def test_what_failed_is_told_by_domain_and_workflow_with_what_was_sent_since() -
     )
 
 
+def test_the_cause_is_what_most_of_them_failed_with_in_the_hour() -> None:
+    table = Clusters()
+    signs = [ReasonCode.MESSAGE_SPAM] * 3 + [BAD] * 2
+    for minute, reason in enumerate([*signs, BAD, BAD]):
+        table.ended("support", ("a.test", "run"), S.FAILED, reason, Instant(minute * 9 * MINUTE))
+    told = table.within_hour(Instant(59 * MINUTE))
+    assert [(one.failed, one.cause) for one in told] == [(7, Cause.OLD_ADDRESSES)] * 2
+
+
 def test_after_an_hour_it_is_forgotten() -> None:
     table = Clusters()
     end(table, S.FAILED, 0)

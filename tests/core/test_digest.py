@@ -21,11 +21,11 @@ FAILED = Unsent(
     7,
     "support",
     DeliveryState.FAILED,
+    SEVEN,
     "old.manager@example.com",
     ReasonCode.RECIPIENT_UNKNOWN,
     1,
     EVIL,
-    SEVEN,
 )
 DOUBT = replace(
     FAILED,

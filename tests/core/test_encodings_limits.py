@@ -23,7 +23,7 @@ def test_a_header_of_78_characters_stays_on_its_line_and_one_of_79_is_folded() -
 
 
 def test_a_word_of_900_characters_stays_as_it_is_and_a_longer_one_is_encoded() -> None:
-    longest = "x" * 899  # its space is counted with it
+    longest = "x" * 900
     assert text_header("Subject", f"a {longest}") == f"Subject: a\r\n {longest}\r\n".encode()
     assert text_header("Subject", f"a {longest}x").startswith(b"Subject: =?utf-8?q?a_")
 

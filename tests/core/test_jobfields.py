@@ -117,7 +117,7 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "a header name with a line end": ({"headers": {"X: y\r\nBcc": "x"}}, "/headers/X: y??Bcc"),
     "a header name with a slash": ({"headers": {"X/~A ": "x"}}, "/headers/X~1~0A "),
     "an empty header name": ({"headers": {"": "x"}}, "/headers/"),
-    "a header word of 901": ({"headers": {"X-A": "x" * 901}}, "/headers/X-A"),
+    "a header word of 901": ({"headers": {"Keywords": "x" * 901}}, "/headers/Keywords"),
     "21 reply addresses": ({"reply_to": MANY[:21]}, "/reply_to"),
     "a display name of 257": (
         {"to": [{"address": "a@x.example", "name": "n" * 257}]},

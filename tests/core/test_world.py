@@ -6,10 +6,10 @@ import pytest
 
 from postroom.core.breaker import CLOSED, Breaker, BreakerState
 from postroom.core.instant import MINUTE, Moment
-from postroom.core.mailbox import Lane, LaneShares, Pace
+from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import FORGOTTEN
-from postroom.core.world import World
+from postroom.core.world import DOMAINS, DomainState, World
 from support.decide_world import Waiting, a_world, at, moment
 
 
@@ -66,10 +66,33 @@ def test_an_end_of_another_one_leaves_the_probe_under_way() -> None:
 def test_a_domain_is_held_back_while_it_is_paused() -> None:
     world = a_world()
     assert not world.is_held_back("example.com", moment())
-    world.pause_domain("example.com", at(60), ReasonCode.DOMAIN_DEFERRED)
+    world.pause_domain("example.com", at(60), ReasonCode.DOMAIN_DEFERRED, at())
     assert world.is_held_back("example.com", moment(59))
     assert not world.is_held_back("example.com", moment(60))
     assert not world.is_held_back("other.example", moment())
+
+
+def test_domains_that_were_paused_once_do_not_stay_for_ever() -> None:
+    world = a_world()
+    paced = DomainPace(per_second=1)
+    world.mailbox.domains["paced.example"] = DomainState(paced, None)
+    for minute in range(5 * DOMAINS):
+        until = at(60 * minute + 600)
+        now = at(60 * minute)
+        world.pause_domain(f"d{minute}.example", until, ReasonCode.DOMAIN_DEFERRED, now)
+        if minute == 7:
+            world.mailbox.domains["d7.example"].in_flight = 1
+    known = world.mailbox.domains
+    assert len(known) <= DOMAINS
+    assert {
+        "paced.example",
+        "d7.example",
+        *(f"d{5 * DOMAINS - n}.example" for n in range(1, 10)),
+    } <= (known.keys())
+    many = 3 * DOMAINS
+    for number in range(many):
+        world.pause_domain(f"at-once{number}.example", until, ReasonCode.DOMAIN_DEFERRED, now)
+    assert all(world.is_held_back(f"at-once{n}.example", Moment(now, 0)) for n in range(many))
 
 
 def test_a_domain_is_held_back_while_it_is_slowed_down() -> None:

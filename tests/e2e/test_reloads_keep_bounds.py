@@ -187,9 +187,9 @@ async def test_more_slots_are_used_at_once(tmp_path: Path) -> None:
     async with ScriptedRelay() as relay:
         hold = Hold()
         relay.on("dot", hold, Default())
-        async with open_post(settings(tmp_path, relay.port, daemon="slots = 2")) as post:
+        async with open_post(settings(tmp_path, relay.port, daemon="slots = 4")) as post:
             await post.fill(5)
-            await post.quiet(under_way=1)  # half of them for one mailbox
+            await post.quiet(under_way=2)  # half of them for one mailbox
             settings(tmp_path, relay.port, daemon="slots = 6")
             await post.reload()
             await post.quiet(under_way=3)

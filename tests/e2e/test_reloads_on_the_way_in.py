@@ -227,6 +227,30 @@ async def test_a_listener_that_leaves_the_settings_goes_on_as_it_was_until_a_res
         assert "Reply-To" not in (house.relay.transactions[1].content or b"").decode()
 
 
+async def test_a_listener_that_waits_for_its_end_follows_the_mailboxes_that_come_and_go(
+    tmp_path: Path,
+) -> None:
+    third = OTHER.replace("other", "third")
+    async with office(tmp_path, more=OTHER) as (house, post):
+        await post.submit(to=[ALICE])
+        await post.quiet()
+        (sent,) = house.relay.transactions
+        house.write(listener="none", mailbox='accept_new = "none"', more=third)
+        await post.reload()
+        assert (await mail_to(house.port, mail("Hello"), "other@example.com")).startswith("550")
+        assert (await mail_to(house.port, mail("Hello"), "third@example.com")).startswith("250")
+        assert (await mail_to(house.port, mail("Hi"), SUPPORT)).startswith("250")
+        taken = await mail_to(house.port, answer_to(sent, "Yes."), reply_to(sent))
+        assert taken.startswith("250")
+        told = {one["envelope"]["to"][0]: one.get("accepted") for one in await events(post, 3)}
+        assert (told["third@example.com"], told[SUPPORT]) == (None, False)
+        text = (tmp_path / "postroom.toml").read_text().replace("support", "fourth")
+        (tmp_path / "postroom.toml").write_text(text)
+        await post.reload()
+        assert (await mail_to(house.port, answer_to(sent, "?"), reply_to(sent))).startswith("550")
+        assert (await mail_to(house.port, mail("Hi"), "postmaster@example.com")).startswith("550")
+
+
 async def test_a_listener_that_comes_into_the_settings_waits_for_a_restart(tmp_path: Path) -> None:
     async with office(tmp_path, listener="none", mailbox="") as (house, post):
         house.write()

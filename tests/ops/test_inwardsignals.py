@@ -9,7 +9,7 @@ from postroom.core.bouncereason import BounceClass, BounceReason, Sense
 from postroom.core.inmail import Parse, ReportedRecipient
 from postroom.core.matching import MatchedBy
 from postroom.ops.inwardsignals import InwardSignals
-from postroom.ops.metrics import Picture, metrics_text
+from postroom.ops.metrics import Picture, families, text_of
 from postroom.ops.signals import Signals
 from postroom.ports.arriving import Doubled, Publication, Published
 from postroom.ports.changes import (
@@ -96,7 +96,7 @@ def test_prometheus_reads(
 ) -> None:
     inward = InwardSignals()
     happens(inward)
-    text = metrics_text(Signals(), inward, Picture("0.1.0", stats_at(NOW), {}))
+    text = text_of(families(Signals(), inward, Picture("0.1.0", stats_at(NOW), {})))
     names = ("mails_", "events_total", "lease_", "events_dead", "listener_refusals", "bounces")
     found = {
         _name(sample.name, sample.labels): sample.value

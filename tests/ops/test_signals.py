@@ -21,7 +21,7 @@ from postroom.ops.histogram import Histogram
 from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.logwords import Scope
 from postroom.ops.metricnames import COUNTERS, GAUGES, HISTOGRAMS
-from postroom.ops.metrics import Picture, metrics_text
+from postroom.ops.metrics import Picture, families, text_of
 from postroom.ops.signals import Signals
 from postroom.ports.changes import JobChanged, StateMoved
 from postroom.ports.looping import WaitingRow
@@ -55,7 +55,7 @@ def _samples(signals: Signals) -> dict[tuple[str, frozenset[str]], float]:
             sample.value
         )
         for family in text_string_to_metric_families(
-            metrics_text(signals, InwardSignals(), PICTURE)
+            text_of(families(signals, InwardSignals(), PICTURE))
         )
         for sample in family.samples
     }
@@ -167,13 +167,13 @@ def test_prometheus_reads(sample: str, value: float) -> None:
 
 
 def test_a_daemon_that_did_nothing_yet_already_has_every_metric() -> None:
-    text = metrics_text(Signals(), InwardSignals(), PICTURE)
+    text = text_of(families(Signals(), InwardSignals(), PICTURE))
     for named in (*GAUGES, *COUNTERS, *HISTOGRAMS):
         assert f"# HELP postroom_{named.name}" in text
 
 
 def test_no_metric_has_two_samples_with_the_same_labels() -> None:
-    text = metrics_text(_busy(), InwardSignals(), PICTURE)
+    text = text_of(families(_busy(), InwardSignals(), PICTURE))
     names = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
     assert len(names) == len(set(names))
     assert "example.com" not in text

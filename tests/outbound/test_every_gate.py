@@ -54,7 +54,9 @@ def _pause(run: Loop) -> None:
 
 
 def _pause_domain(run: Loop) -> None:
-    _world(run).pause_domain("customer.example", TOMORROW, ReasonCode.DOMAIN_DEFERRED)
+    _world(run).pause_domain(
+        "customer.example", TOMORROW, ReasonCode.DOMAIN_DEFERRED, run.clock.now()
+    )
 
 
 def _slow_domain(run: Loop) -> None:
@@ -116,7 +118,7 @@ SCENES = {
     "relay_attachment_share": Scene(TWO_HEAVY, relay=said(concurrency=2), is_slow=True),
     "mailbox_connections": Scene(TWO, a=said(concurrency=1), is_slow=True),
     "relay_connections": Scene(TWO, relay=said(concurrency=1), is_slow=True),
-    "mailbox_slots": Scene(TWO, slots=3, is_slow=True),
+    "mailbox_slots": Scene(({}, {}, {}), slots=4, is_slow=True),
     "attachment_slots": Scene(
         ({"box": "b", "has_attachments": True}, {"has_attachments": True}), slots=3, is_slow=True
     ),

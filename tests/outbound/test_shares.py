@@ -5,7 +5,7 @@ from collections import Counter
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
-from support.loop import SENDING, SENT_STATE, loop, mailbox, relay, states
+from support.loop import PENDING, SENDING, SENT_STATE, loop, mailbox, relay, states
 from support.loop_parts import SENT
 
 
@@ -141,6 +141,33 @@ async def test_attachment_jobs_take_at_most_half_of_the_slots() -> None:
     async with run:
         assert states(run, heavy)[SENDING] == 4
         assert states(run, plain)[SENDING] == 4
+
+
+async def test_plain_mail_waits_behind_no_attachments_however_many_there_are() -> None:
+    run = loop(mailbox(concurrency=4))
+    pool = run.pools["main"]
+    is_released = False
+
+    async def hang(envelope: Envelope) -> Dialogue:
+        while not is_released:
+            await run.clock.sleep(10)
+        return SENT
+
+    pool.script = lambda envelope: hang(envelope) if envelope.recipient else SENT
+    early = run.store.add("box", has_attachments=True)
+    heavy = [run.store.add("box", has_attachments=True) for _ in range(3_000)]
+    plain = run.store.add("box")
+    async with run:
+        await run.run(30, step=10)
+        assert run.store.state(early) is SENDING
+        assert run.store.state(plain) is SENDING
+        is_released = True
+        pool.script = lambda envelope: SENT
+        while PENDING in states(run, heavy):
+            before = states(run, heavy)
+            await run.run(10, step=1)
+            assert states(run, heavy) != before
+        assert states(run, [early, *heavy, plain]) == {SENT_STATE: 3_002}
 
 
 async def test_lane_shares_may_be_set_and_bulk_per_second_caps_bulk() -> None:

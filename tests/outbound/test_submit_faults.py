@@ -1,5 +1,7 @@
 """Everything that is wrong with a job is said at once, in which order ever it is judged."""
 
+import pytest
+
 from postroom.ports.accepting import JobExpired, Replayed, UnknownThread
 from postroom.ports.submitting import Merged, RefusalCode, RefusalKind, Repeated
 from support.submitting import MERGE, Desk, refused
@@ -14,7 +16,7 @@ async def test_everything_wrong_is_said_at_once() -> None:
         )
     )
     assert {one.pointer for one in result.problems} == {"/to/1", "/to/2", "/colour", "/text"}
-    assert (result.kind, result.code) == (RefusalKind.WRONG, RefusalCode.INVALID_JOB)
+    assert (result.kind, result.code) == (RefusalKind.WRONG, RefusalCode.UNKNOWN_FIELD)
 
 
 async def test_an_unknown_mailbox_is_said_with_the_rest() -> None:
@@ -24,8 +26,17 @@ async def test_an_unknown_mailbox_is_said_with_the_rest() -> None:
     assert (alone.code, alone.problems[0].pointer) == (RefusalCode.UNKNOWN_MAILBOX, "/mailbox_id")
 
 
-async def test_an_unknown_field_has_its_own_code() -> None:
-    assert refused(await Desk().post(template="x")).code is RefusalCode.UNKNOWN_FIELD
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"template": "x"}, id="alone"),
+        pytest.param({"template": "x", "subject": 5}, id="beside another fault"),
+        pytest.param({"template": "x", "mailbox_id": "nobody"}, id="beside an unknown mailbox"),
+        pytest.param({"attachments": [{"url": "https://one.example/"}]}, id="in an attachment"),
+    ],
+)
+async def test_an_unknown_field_has_its_own_code(more: dict[str, object]) -> None:
+    assert refused(await Desk().post(**more)).code is RefusalCode.UNKNOWN_FIELD
 
 
 async def test_files_and_recipients_are_refused_together() -> None:

@@ -107,6 +107,31 @@ async def test_who_is_told_and_through_which_mailbox(
     assert await Office().tell(key) == expected
 
 
+@pytest.mark.parametrize("key", [DOWN, DISK])
+def test_many_owners_do_not_hold_up_the_loop(key: AlertKey) -> None:
+    """Each mailbox is looked at a few times, and not once for every owner there is."""
+
+    class Counting(dict[str, World]):
+        looks = 0
+
+        def get(self, name: str, otherwise: Any = None) -> Any:
+            Counting.looks += 1
+            return super().get(name, otherwise)
+
+        def items(self) -> Any:
+            Counting.looks += len(self)
+            return super().items()
+
+    count = 200
+    office = Office(*(box(f"b{n}", owner=f"o{n}@example.com") for n in range(count)))
+    worlds = Counting(office.worlds)
+    mail = office.teller._mail
+    mail._worlds = worlds
+    office.teller.note(NOON, [raised(key)], [])
+    assert len(office.teller._notices) == count
+    assert Counting.looks <= 3 * count
+
+
 WAYS: dict[str, tuple[dict[str, Any], str]] = {
     "a mailbox that is blocked": ({"blocked": "sales"}, "support"),
     "a mailbox that is paused": ({"paused": "sales"}, "support"),

@@ -83,6 +83,22 @@ async def test_another_owner_is_told_from_the_reload_on(tmp_path: Path) -> None:
         assert run.posted.jobs[0]["to"] == ["new@example.com"]
 
 
+async def test_an_owner_after_days_without_one_hears_of_what_nobody_was_told(
+    tmp_path: Path,
+) -> None:
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        owned = _write(tmp_path, lambda text: text.replace(f'owner = "{OWNER}"', ""))
+        await post.reload()
+        await fail(relay, post)
+        post.clock.advance(9 * DAY)
+        assert await run.look() == []
+        _write(tmp_path, lambda _: owned)
+        await post.reload()
+        assert await run.look() == ["Digest of support: 1 failed"]
+
+
 async def test_a_mailbox_that_left_the_settings_is_told_of_when_it_is_back(tmp_path: Path) -> None:
     async with post_with(tmp_path, OTHER) as (relay, post):
         run = Run(post)

@@ -1,5 +1,6 @@
 """What a digest tells and to whom: once, whatever crashes or takes no mail, silent where all is well."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from postroom.core.breaker import CLOSED, trip
 from postroom.core.reason import ReasonCode
 from postroom.ports.desk import Actor
 from postroom.ports.errors import StoreUnavailable
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.digested import DAY, HOUR, OTHER, OWNER, Run, fail, post_with
 from support.posted import Posted
 from support.relay_script import Drop, Reply
@@ -45,8 +47,15 @@ async def test_a_doubt_is_told_each_day_until_it_is_settled(tmp_path: Path) -> N
         assert await post.states(job) == {"ceo@example.com": "uncertain"}
 
 
-async def test_a_crash_between_the_mail_and_its_note_makes_no_second_mail(tmp_path: Path) -> None:
-    async with post_with(tmp_path) as (relay, post):
+@pytest.mark.parametrize("refuses", [frozenset[str](), frozenset({"support"})])
+@pytest.mark.parametrize("is_crash", [True, False], ids=["a crash", "a fault"])
+async def test_what_comes_between_the_mail_and_its_note_makes_no_second_mail(
+    refuses: frozenset[str],
+    is_crash: bool,  # noqa: FBT001 - a row of the table
+    tmp_path: Path,
+) -> None:
+    """Not even by another mailbox, where the one that carried it is full by then."""
+    async with post_with(tmp_path, OTHER) as (relay, post):
         run = Run(post)
         await run.look()
         await fail(relay, post)
@@ -66,7 +75,9 @@ async def test_a_crash_between_the_mail_and_its_note_makes_no_second_mail(tmp_pa
         broken: Any = Crashing()
         run.keeper._digests = broken
         assert await run.look() == ["Digest of support: 1 failed"]
-        again = Run(post, run.posted)
+        run.posted.refuses = refuses
+        run.keeper._digests = digests
+        again = Run(post, run.posted) if is_crash else run
         assert await again.look() == []
         assert len(run.posted.jobs) == 1
         assert set((await post.outbox.digests.find_told()).values()) == {post.clock.now()}
@@ -122,6 +133,27 @@ async def test_what_others_call_their_jobs_hides_none_of_them(key: str, tmp_path
         await post.quiet()
         post.clock.advance(DAY)
         assert await run.look() == ["Digest of support: 1 failed"]
+
+
+@pytest.mark.parametrize("spoil", ["reason_code = 'x'", "recipient = CAST(x'ff' AS TEXT)"])
+async def test_what_can_not_be_read_is_told_so_and_hides_nothing(
+    spoil: str, tmp_path: Path
+) -> None:
+    def damage(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(f"UPDATE delivery SET {spoil} WHERE number = 1")  # noqa: S608
+        return UnitResult(None)
+
+    async with post_with(tmp_path) as (relay, post):
+        run = Run(post)
+        await run.look()
+        for who in ("gone@example.com", "away@example.com"):
+            await fail(relay, post, who)
+        await post.outbox.database.write(damage, lane=WriteLane.REST)
+        post.clock.advance(DAY)
+        assert await run.look() == ["Digest of support: 2 failed"]
+        text = run.posted.jobs[0]["text"]
+        assert "away@example.com" in text
+        assert "What is stored of this one is damaged" in text
 
 
 async def test_a_mailbox_without_an_owner_tells_nobody(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """What the running daemon says of itself, over its real parts: each figure moves when, and only when, its thing happens."""
 
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from postroom.core.delivery import DeliveryState
 from postroom.core.mailbox import Lane
+from postroom.ops.metrics import text_of
 from postroom.ports.desk import Actor
 from postroom.ports.figures import Minute, PaceUse, Stats
 from postroom.ports.leasing import LeaseWish
+from postroom.service import figures
 from support.inward import ALICE, answer_to, mail, mail_to, reply_to
 from support.office import events, office
 from support.post import Post, open_post, settings
@@ -126,3 +131,20 @@ async def test_a_breaker_that_is_open_is_told_with_its_reason_and_its_next_probe
         await post.quiet()
         (found,) = (await stats(post)).breakers
         assert (found.state, found.probe_at) == ("half_open", None)
+
+
+async def test_the_text_for_prometheus_is_written_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noted(metrics: Any) -> str:
+        threads.append(threading.current_thread())
+        return text_of(metrics)
+
+    monkeypatch.setattr(figures, "text_of", noted)
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        text = await post.joined.api.signals.metrics_text()
+    assert "postroom_build_info" in text
+    assert threads
+    assert threading.main_thread() not in threads

@@ -1,11 +1,14 @@
 """What is done now and then, with the real store and spool on a fake clock."""
 
 import asyncio
+import errno
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,8 +149,37 @@ async def test_a_file_that_is_taken_while_it_is_looked_for_is_not_missed(
             return await find_missing(digests)
 
         monkeypatch.setattr(post.joined.staging, "find_missing", find_late)
-        await keeping.take_old()
+        await keeping.look_for_missing()
         assert "spool.missing" not in post.log.getvalue()
+
+
+@pytest.mark.parametrize("step", ["stat", "listdir", "scandir", "unlink"])
+async def test_a_file_that_the_disk_does_not_give_keeps_nothing_else_from_being_done(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = tmp_path / "report.csv"
+    report.write_bytes(b"day,sum\n")
+    async with ScriptedRelay() as relay, open_post(settings(tmp_path, relay.port)) as post:
+        await post.submit(to=["a@example.com"], attachments=[{"path": str(report)}])
+        await post.quiet()
+        (named,) = (tmp_path / "state" / "spool").glob("??/*")
+        orphans = [await post.joined.staging.keep_bytes(bytes([n])) for n in range(9)]
+        bad = {named.name, orphans[0], orphans[0][:2]}
+        call = getattr(os, step)
+
+        def broken(path: object, *given: Any, **named: Any) -> Any:
+            if isinstance(path, str | os.PathLike) and Path(path).name in bad:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return call(path, *given, **named)
+
+        monkeypatch.setattr(os, step, broken)
+        post.clock.advance(2 * DAY)
+        keeping = Housekeeping(post.tools, post.outbox, post.joined)
+        await keeping._once()
+        monkeypatch.undo()
+        left = set(orphans) - set(await post.joined.staging.find_missing(orphans))
+        assert left <= {orphans[0], *(one for one in orphans if one[:2] == orphans[0][:2])}
+        assert post.outbox.database.wal_bytes() == 0, "what came after it was done, too"
 
 
 def _forget_files(conn: sqlite3.Connection) -> UnitResult[None]:

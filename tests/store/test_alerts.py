@@ -1,6 +1,9 @@
 """Alerts in the store: raised and cleared with their events, kept over a restart, leased by nobody."""
 
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 from postroom.core.alert import Alert, AlertKey, AlertKind, AlertScope, Cause
 from postroom.core.alertstate import Moves
@@ -8,6 +11,7 @@ from postroom.core.eventtypes import EventType
 from postroom.core.instant import MINUTE, Instant
 from postroom.ports.changes import LogGrew
 from postroom.ports.leasing import LeaseWish
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.desk_store import Told
 from support.store_host import NOON, outbox_in
 
@@ -70,3 +74,19 @@ async def test_no_consumer_gets_an_alert(tmp_path: Path) -> None:
         assert await outbox.leases.acquire(wish) == ()
         (agent,) = await outbox.leases.find_consumers()
         assert agent.pending == 0
+
+
+@pytest.mark.parametrize("spoil", ["cause = 'x'", "kind = 'x'", "name = CAST(x'ff' AS TEXT)"])
+async def test_one_that_can_not_be_read_keeps_nobody_from_the_others(
+    spoil: str, tmp_path: Path
+) -> None:
+    def damage(conn: sqlite3.Connection) -> UnitResult[None]:
+        conn.execute(f"UPDATE alert SET {spoil} WHERE scope = 'relay'")  # noqa: S608
+        return UnitResult(None)
+
+    async with outbox_in(tmp_path) as outbox:
+        raised = await outbox.alerts.move(Moves((DOWN, FAILING)), NOON)
+        await outbox.database.write(damage, lane=WriteLane.REST)
+        assert await outbox.alerts.find_raised() == raised[1:]
+        again = await outbox.alerts.move(Moves((DOWN,)), LATER)
+        assert await outbox.alerts.find_raised() == (*raised[1:], *again)

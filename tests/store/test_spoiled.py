@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from postroom.core.delivery import DeliveryState
+from postroom.core.delivery import DeliveryState, HoldReason
+from postroom.core.record import DeliveryRecord
 from postroom.core.retention import Retention
 from postroom.ports.accepting import Accepted
 from postroom.ports.arriving import Doubled
-from postroom.ports.desk import DeliveryFilter
+from postroom.ports.desk import Actor, DeliveryFilter, JobFilter
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
@@ -152,3 +153,53 @@ def test_an_error_of_sqlite_is_not_the_rows_fault() -> None:
     check_spoiled(ValueError("no word of ours"))
     with pytest.raises(sqlite3.OperationalError):
         check_spoiled(sqlite_error(sqlite3.SQLITE_IOERR, "disk I/O error"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "recipient = CAST(x'61ff' AS TEXT)",
+        "message_id = CAST(x'ff' AS TEXT)",
+        "reply_text = CAST(x'ff' AS TEXT)",
+        "reason_code = 'x'",
+        "hold_reason = 'x'",
+        "feedback = 'x'",
+        "stage = 'x'",
+    ],
+)
+async def test_a_delivery_that_can_not_be_read_is_listed_and_can_be_acted_upon(
+    spoil: str, tmp_path: Path
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        for key in ("one", "two"):
+            await outbox.intake.accept(new_job(outbox.intake, key=key))
+        held = "UPDATE delivery SET state = 'held', hold_reason = 'unreadable'"
+        for sql in (held, f"UPDATE delivery SET {spoil} WHERE number = 1"):  # noqa: S608
+            await outbox.database.write(damage(sql), lane=WriteLane.REST)
+        reader, admin, actor = outbox.reader, outbox.admin, Actor(0)
+        found = await reader.find_delivery(1)
+        job = await reader.find_job(1)
+        page = await reader.find_deliveries(
+            DeliveryFilter(state=DeliveryState.HELD), cursor=None, limit=9
+        )
+        jobs = await reader.find_jobs(JobFilter(), cursor=None, limit=9)
+        assert found is not None
+        assert job is not None
+        assert (len(job.deliveries), len(page.items), len(jobs.items)) == (1, 2, 2)
+        assert found.hold_reason is HoldReason.UNREADABLE
+        assert sum(one.deliveries for one in await reader.find_holds()) == 2
+        freed = await admin.release(1, actor, NOW)
+        assert isinstance(freed, DeliveryRecord)
+        answers = await admin.cancel_job(1, actor, NOW)
+        assert answers is not None
+        assert [one.answer for one in answers] == ["cancelled"]
+
+
+async def test_a_request_that_can_not_be_read_hides_no_list(tmp_path: Path) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.intake.accept(new_job(outbox.intake))
+        await outbox.database.write(damage("UPDATE job SET spec = '['"), lane=WriteLane.REST)
+        found = await outbox.reader.find_delivery(1)
+        page = await outbox.reader.find_deliveries(DeliveryFilter(), cursor=None, limit=9)
+        assert found is not None
+        assert (found.subject, len(page.items)) == (None, 1)

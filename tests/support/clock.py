@@ -26,6 +26,7 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         if seconds <= 0:
+            await asyncio.sleep(0)
             return
         wake = asyncio.Event()
         self._count += 1
@@ -64,6 +65,7 @@ class HandClock:
 
     async def sleep(self, seconds: float) -> None:
         self.move(int(seconds * SECOND))
+        await asyncio.sleep(0)
 
 
 class CountedEntropy:

@@ -23,7 +23,7 @@ _WHERE: Final = re.compile(r"(?s)(.*) - at `\$(.*)`")
 _UNKNOWN: Final = re.compile(r"(?s)Object contains unknown field `(.*)`")
 _MISSING: Final = re.compile(r"(?s)Object missing required field `(.*)`")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-_AGO: Final = re.compile(r"(\d{1,9})([smhd])")
+_AGO: Final = re.compile("([0-9]{1,9})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 # No call has a tenth of these.
 _PARAMETERS: Final = 100

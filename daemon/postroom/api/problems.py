@@ -135,7 +135,9 @@ TABLE: Final[Mapping[Code, Entry]] = {
         "Start again with `after=0`: it begins at `oldest_seq`.",
     ),
     Code.CONTENT_GONE: _E(
-        410, "The content was removed", "Retention removed it; its outcome can still be read."
+        410,
+        "The content is gone",
+        "Put a pinned file back as it was; what retention takes does not come back.",
     ),
     Code.BODY_TOO_LARGE: _E(
         413,

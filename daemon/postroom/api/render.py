@@ -66,8 +66,9 @@ def render_brief(record: DeliveryRecord) -> shapes.DeliveryBrief:
 
 
 def render_job(record: JobRecord) -> shapes.Job:
-    """A job as it stands."""
+    """A job as it stands; of one that retention took, what is still known."""
     deliveries = [render_brief(one) for one in record.deliveries]
+    is_expired = record.is_expired
     return shapes.Job(
         id=encode_id(Kind.JOB, record.number),
         status=_status(record),
@@ -78,11 +79,11 @@ def render_job(record: JobRecord) -> shapes.Job:
         trace_id=record.trace_id,
         created_at=format_instant(record.created_at),
         deliveries=deliveries,
-        expired=True if record.is_expired else UNSET,
-        priority=record.lane.word,
-        copies=record.copies,
-        conversation_id=record.conversation_id,
-        request=record.spec,
+        expired=True if is_expired else UNSET,
+        priority=UNSET if is_expired else record.lane.word,
+        copies=UNSET if is_expired else record.copies,
+        conversation_id=UNSET if is_expired else record.conversation_id,
+        request=UNSET if is_expired else record.spec,
     )
 
 

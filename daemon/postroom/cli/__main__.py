@@ -32,6 +32,7 @@ from postroom.cli.desk import SOCKET_OPTIONS
 from postroom.cli.exits import MEANINGS, Exit, exit_for
 from postroom.cli.paper import plain, warn
 from postroom.cli.refusals import document, tell, words
+from postroom.cli.streams import open_closed_input, open_closed_output, silence
 from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION
 from postroom.client.errors import PostroomError
 
@@ -86,6 +87,8 @@ for _option in (VERBOSE_OPTION, QUIET_OPTION, *SOCKET_OPTIONS):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; its exit code."""
+    open_closed_output()
+    open_closed_input()
     colour = False if os.environ.get("NO_COLOR") else None
     try:
         code = root.main(argv, prog_name="postroom", standalone_mode=False, color=colour)
@@ -103,8 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _fail(error: Exception, *, is_json: bool) -> int:
     if isinstance(error, BrokenPipeError):
-        # whoever read our output has seen enough; nothing more may be written at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)  # whoever read our output has seen enough
         return _SIGPIPE
     if is_json:
         warn(json.dumps(document(error), indent=2))

@@ -8,7 +8,7 @@ import click
 
 from postroom.cli.desk import HAND_OVER_S, Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.inputs import OR_STDIN, read_text
+from postroom.cli.inputs import OR_STDIN, Seconds, read_text
 from postroom.cli.jobs import LIMIT, listing
 from postroom.cli.kinds import refuse_other
 from postroom.cli.known import refuse_unknown
@@ -93,8 +93,15 @@ def tail(desk: Desk, after: str | None, count: int | None) -> int:
     help="A new consumer gets these types alone; one that is there gets them, too.",
 )
 @click.option("--threads", default=1, metavar="N", help="At most so many conversations (1).")
-@click.option("--wait", default=0.0, metavar="SECONDS", help="Wait for one (0).")
-@click.option("--for", "lease_s", default=60.0, metavar="SECONDS", help="How long to hold it (60).")
+@click.option("--wait", default=0.0, type=Seconds(0), metavar="SECONDS", help="Wait for one (0).")
+@click.option(
+    "--for",
+    "lease_s",
+    default=60.0,
+    type=Seconds(0),
+    metavar="SECONDS",
+    help="How long to hold it (60).",
+)
 @at_desk()
 def lease(
     desk: Desk,

@@ -1,6 +1,7 @@
 """Files and words that are named on the command line."""
 
 import difflib
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,6 +31,18 @@ class _Words(click.Choice[str]):
         near = difflib.get_close_matches(given, self.choices, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"'{plain(given)}' is none of the words.{hint} There are: {listed}."
+
+
+class Seconds(click.FloatRange):
+    """So many seconds; what has no end, or is no number, is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"'{plain(value)}' is no number of seconds.", param, ctx)
+        return found
 
 
 def words(known: Iterable[str]) -> click.Choice[str]:

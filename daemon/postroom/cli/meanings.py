@@ -71,13 +71,14 @@ GATES: Final[Mapping[str, Waiting]] = {
     ),
     "lane_share": Waiting("bulk has used up `lanes.bulk_per_second`", "Nothing."),
     "mailbox_bulk_share": Waiting(
-        "bulk has all connections of the mailbox but the one that is never for bulk", "Nothing."
+        "bulk has all connections or slots of the mailbox but the one that is never for bulk",
+        "Nothing.",
     ),
     "relay_bulk_share": Waiting(
         "bulk has all connections of the relay but the one that is never for bulk", "Nothing."
     ),
     "mailbox_attachment_share": Waiting(
-        "attachments have all connections of the mailbox but the one that is never for them",
+        "attachments have all connections or slots of the mailbox but the one that is never for them",
         "Nothing.",
     ),
     "relay_attachment_share": Waiting(
@@ -87,7 +88,8 @@ GATES: Final[Mapping[str, Waiting]] = {
     "mailbox_connections": Waiting("the mailbox has its `concurrency` under way", _ROOM),
     "relay_connections": Waiting("the relay has its `concurrency` under way", _ROOM),
     "mailbox_slots": Waiting(
-        "the mailbox has half of the daemon's slots; with an open breaker, one", "Nothing."
+        "the mailbox has half of the daemon's slots, two at least; with an open breaker, one",
+        "Nothing.",
     ),
     "attachment_slots": Waiting("mails with attachments have half of the slots", "Nothing."),
     "suspect_slots": Waiting(

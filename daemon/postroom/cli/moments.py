@@ -27,12 +27,19 @@ def ahead(option: str, text: str | None, now: datetime) -> str | None:
 def _instant(option: str, text: str | None, now: datetime, sign: int) -> str | None:
     if text is None:
         return None
-    found = parse_instant(text)
     span = _SPAN.fullmatch(text)
-    if span is not None:
-        distance = timedelta(seconds=float(span[1]) * _UNITS[span[2]]) * sign
-        found = Instant(max(0, micros(now - _EPOCH + distance)))
+    found = parse_instant(text) if span is None else _distant(span, now, sign)
     if found is None:
         what = f"'{text}' is no time: write 24h, 30m, 7d or 2026-11-30T07:00:00Z."
         raise click.BadParameter(what, param_hint=f"'{option}'")
     return format_instant(found)
+
+
+def _distant(span: re.Match[str], now: datetime, sign: int) -> Instant | None:
+    """None beyond the year 9999; what would be before 1970 is 1970."""
+    try:
+        distance = timedelta(seconds=float(span[1]) * _UNITS[span[2]]) * sign
+        then = now + distance
+    except OverflowError:
+        return None if sign > 0 else Instant(0)
+    return Instant(max(0, micros(then - _EPOCH)))

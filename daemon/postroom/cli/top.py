@@ -9,6 +9,7 @@ import click
 from postroom.cli.board import Sort, boards, headline
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
+from postroom.cli.inputs import Seconds
 from postroom.cli.paper import Json, data, facts_lines, plain, table_lines
 from postroom.cli.screen import full_screen, is_terminal
 from postroom.client.errors import PostroomError
@@ -23,7 +24,7 @@ _KEYS: Final = "q quit, m sort"
     "--every",
     "every_s",
     default=2.0,
-    type=click.FloatRange(min=0.2),
+    type=Seconds(0.2, 86_400),
     metavar="SECONDS",
     help="Ask so often (2).",
 )

@@ -36,16 +36,18 @@ def change_mailbox(state: MailboxState, mailbox: Mailbox, now: Moment) -> Meter:
         state.era += 1
     state.mailbox = mailbox
     state.bulk = changed_gcra(state.bulk, mailbox.lanes.bulk_per_second, 1, now.mono)
-    _change_domains(state, mailbox, now.mono)
+    _change_domains(state, mailbox, now)
     return state.meter.change(mailbox.pace, now.mono)
 
 
-def _change_domains(state: MailboxState, mailbox: Mailbox, mono: int) -> None:
+def _change_domains(state: MailboxState, mailbox: Mailbox, now: Moment) -> None:
     """Domains that are bounded no more are kept while something is known of them."""
     for name in mailbox.domain_pace.keys() - state.domains.keys():
         state.domains[name] = DomainState(_FREE, None)
     for name, domain in list(state.domains.items()):
         domain.pace = mailbox.domain_pace.get(name, _FREE)
-        domain.second = changed_gcra(domain.second, domain.pace.per_second, domain.pace.burst, mono)
-        if domain.pace == _FREE and not domain.in_flight and domain.paused_until is None:
+        domain.second = changed_gcra(
+            domain.second, domain.pace.per_second, domain.pace.burst, now.mono
+        )
+        if domain.is_idle(now.at):
             del state.domains[name]

@@ -21,6 +21,7 @@ from postroom.core.words import shown
 MOST: Final = 100
 _DAY: Final = 24 * 60 * MINUTE
 _WORDS: Final = 200  # characters of a server's reply
+_UNREAD: Final = "What is stored of this one is damaged: look after the disk."
 _DOUBT: Final = (
     "Ask the recipients or the relay's log, then `postroom resolve ID --as sent`, `resend` (it may arrive twice)"
     " or `failed`."
@@ -29,16 +30,16 @@ _DOUBT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """A delivery that failed or is in doubt, and since when."""
+    """A delivery that failed or is in doubt, and since when; `recipient` '' = its row can not be read."""
 
     number: int
     mailbox_id: str
     state: DeliveryState
-    recipient: str
-    reason: ReasonCode | None
-    attempts: int
-    reply: str
     at: Instant
+    recipient: str = ""
+    reason: ReasonCode | None = None
+    attempts: int = 0
+    reply: str = ""
 
 
 @dataclass(slots=True)
@@ -105,14 +106,14 @@ def _doubts(account: Account) -> Iterable[str]:
 
 def _written(some: Sequence[Unsent]) -> Iterable[str]:
     for one in some:
+        when = f"{told(one.at)}, {encode_id(Kind.DELIVERY, one.number)}"
+        if not one.recipient:
+            yield f"  {_UNREAD}\n    {when}\n"
+            continue
         tries = "1 try" if one.attempts == 1 else f"{one.attempts} tries"
         means = "" if one.reason is None else f"{one.reason}: {EXPLANATIONS[one.reason].means} "
         reply = f"    Reply: {clean(one.reply, _WORDS)}\n" if one.reply else ""
-        yield (
-            f"  {clean(one.recipient, _WORDS)}\n"
-            f"    {means}{tries}, {told(one.at)}, {encode_id(Kind.DELIVERY, one.number)}\n"
-            f"{reply}"
-        )
+        yield (f"  {clean(one.recipient, _WORDS)}\n    {means}{tries}, {when}\n{reply}")
 
 
 def _rest(count: int) -> Iterable[str]:

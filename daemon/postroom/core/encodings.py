@@ -1,8 +1,8 @@
 """How text becomes 7-bit lines: quoted-printable, base64, encoded words, parameters, and the folding of headers.
 
 RFC 2045 (bodies), RFC 2047 (encoded words), RFC 2231 (parameters), RFC 5322 §2.2.3 (folding). Lines fold at 78 where
-there is a place to, and never exceed 998. Values come in checked: no control characters, no surrogates, and no word of a
-header over 900 characters. Only addresses may bring characters beyond ASCII into a header (RFC 6532).
+there is a place to, and never exceed 998. Values come in checked: no control characters and no surrogates. Only
+addresses may bring characters beyond ASCII into a header (RFC 6532).
 """
 
 import binascii
@@ -61,7 +61,7 @@ def text_header(name: str, value: str) -> bytes:
         if len(line) <= FOLD_AT:
             return f"{line}\r\n".encode("ascii")
         words = _WORD.findall(f" {value}")
-        if max(map(len, words)) <= WORD_MOST:
+        if max(map(len, words)) <= WORD_MOST + len(" "):
             return _folded(f"{name}:", words)
     return f"{name}: {encoded_words(value, len(name) + 2)}\r\n".encode("ascii")
 

@@ -182,9 +182,8 @@ def _lane_share(row: Row, world: World, now: Moment) -> Passed | Blocked:
 
 
 def _mailbox_bulk(row: Row, world: World, now: Moment) -> Passed | Blocked:
-    mailbox = world.mailbox
-    is_bulk = row.lane is Lane.BULK
-    return _all_but_one(is_bulk, mailbox.bulk_in_flight, mailbox.mailbox.concurrency)
+    state = world.mailbox
+    return _leave_one(world, row.lane is Lane.BULK, state.bulk_in_flight, state.bulk_in_slots)
 
 
 def _relay_bulk(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -193,8 +192,8 @@ def _relay_bulk(row: Row, world: World, now: Moment) -> Passed | Blocked:
 
 
 def _mailbox_heavy(row: Row, world: World, now: Moment) -> Passed | Blocked:
-    mailbox = world.mailbox
-    return _all_but_one(row.has_attachments, mailbox.heavy_in_flight, mailbox.mailbox.concurrency)
+    state = world.mailbox
+    return _leave_one(world, row.has_attachments, state.heavy_in_flight, state.heavy_in_slots)
 
 
 def _relay_heavy(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -202,11 +201,16 @@ def _relay_heavy(row: Row, world: World, now: Moment) -> Passed | Blocked:
     return _all_but_one(row.has_attachments, relay.heavy_in_flight, relay.relay.concurrency)
 
 
-def _all_but_one(is_meant: bool, in_flight: int, concurrency: int) -> Passed | Blocked:  # noqa: FBT001
-    """One connection is always left to others, where there is more than one."""
-    if not is_meant or concurrency == 1:
-        return _PASSED
-    return _below(in_flight, concurrency - 1)
+def _leave_one(world: World, is_meant: bool, in_flight: int, in_slots: int) -> Passed | Blocked:  # noqa: FBT001
+    of_slots = _all_but_one(is_meant, in_slots, world.host.mailbox_share)
+    if isinstance(of_slots, Blocked):
+        return of_slots
+    return _all_but_one(is_meant, in_flight, world.mailbox.mailbox.concurrency)
+
+
+def _all_but_one(is_meant: bool, used: int, most: int) -> Passed | Blocked:  # noqa: FBT001
+    """One connection or slot is always left to others, where there is more than one."""
+    return _below(used, most - 1) if is_meant and most > 1 else _PASSED
 
 
 def _mailbox_connections(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -219,13 +223,13 @@ def _relay_connections(row: Row, world: World, now: Moment) -> Passed | Blocked:
 
 def _mailbox_slots(row: Row, world: World, now: Moment) -> Passed | Blocked:
     is_open = not (world.mailbox.breaker.is_closed and world.relay.breaker.is_closed)
-    return _below(world.mailbox.in_slots, 1 if is_open else _half(world))
+    return _below(world.mailbox.in_slots, 1 if is_open else world.host.mailbox_share)
 
 
 def _attachment_slots(row: Row, world: World, now: Moment) -> Passed | Blocked:
     if not row.has_attachments:
         return _PASSED
-    return _below(world.host.with_attachments, _half(world))
+    return _below(world.host.with_attachments, world.host.half)
 
 
 def _suspect_slots(row: Row, world: World, now: Moment) -> Passed | Blocked:
@@ -248,10 +252,6 @@ def _precondition(row: Row, world: World, now: Moment) -> Passed | Blocked:
     if row.not_after is None or now.at <= row.not_after:
         return Passed(now.at, row.not_after)
     return Blocked(now.at, row.not_after, None)
-
-
-def _half(world: World) -> int:
-    return max(1, world.host.slots // 2)
 
 
 def _below(used: int, most: int) -> Passed | Blocked:

@@ -72,6 +72,13 @@ class AddressBook:
         """Know from now on what the other one knows, and nothing else."""
         vars(self).update(vars(other))
 
+    def know(self, mailboxes: Mapping[str, Mailbox]) -> None:
+        """Know from now on the addresses of these mailboxes, and of what bears tokens what there was for them before."""
+        self._by_address = {box.address.lower(): box.id for box in mailboxes.values()}
+        self._templates = tuple(one for one in self._templates if one.mailbox_id in mailboxes)
+        self._ours = self._domains | {address.rpartition("@")[2] for address in self._by_address}
+        self._postmaster = self._postmaster if self._postmaster in mailboxes else None
+
     def find(self, address: str, now: Instant) -> Ours | Unknown | KeyLost:
         """Whose address this is; the domain is in A-labels or ASCII."""
         local, _, domain = address.lower().rpartition("@")

@@ -16,6 +16,7 @@ SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _RFC3339: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -63,4 +64,4 @@ def parse_instant(text: str) -> Instant | None:
         return None
     parts = int((fraction or ".0")[1:7].ljust(6, "0"))
     found_at = (moment - _EPOCH) // timedelta(microseconds=1) + parts
-    return Instant(found_at) if found_at >= 0 else None
+    return Instant(found_at) if 0 <= found_at <= _LAST else None

@@ -183,6 +183,11 @@ class Meter:
     minute: Window | None
     day: Window | None
 
+    @property
+    def has_windows(self) -> bool:
+        """Whether it looks back at starts of minutes."""
+        return self.minute is not None or self.day is not None
+
     def pace(self, lane: Lane, shares: LaneShares, mono: int) -> Bound | None:
         """The bound per second or per minute, whichever has room later; None when there is none."""
         second = None if self.second is None else self.second.bound(mono)

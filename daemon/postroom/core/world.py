@@ -21,6 +21,9 @@ LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
 STREAMS: Final = (
     1024  # domains that a relay knows the traffic of; beyond it the idlest is forgotten
 )
+DOMAINS: Final = (
+    1024  # paused or paced, of a mailbox; beyond it those whose pause is over are forgotten
+)
 SLOWED: Final = (
     200  # domains that it slows down at once; beyond it whoever complained longest ago is not
 )
@@ -57,6 +60,16 @@ class Host:
     suspects: int = 0
     slow: int = 0
     is_draining: bool = False
+
+    @property
+    def half(self) -> int:
+        """Half of the slots, one at least."""
+        return max(1, self.slots // 2)
+
+    @property
+    def mailbox_share(self) -> int:
+        """What one mailbox may have: half, but two where there are two, lest an attachment stops its plain mail."""
+        return max(self.half, min(2, self.slots))
 
 
 @dataclass(slots=True)
@@ -102,6 +115,11 @@ class DomainState:
     paused_until: Instant | None = None
     reason: ReasonCode | None = None
 
+    def is_idle(self, now: Instant) -> bool:
+        """Whether nothing has to be known of it."""
+        is_paused = self.paused_until is not None and self.paused_until > now
+        return self.pace == DomainPace() and not self.in_flight and not is_paused
+
 
 @dataclass(slots=True)
 class MailboxState:
@@ -119,10 +137,20 @@ class MailboxState:
     in_slots: int = 0
     bulk_in_flight: int = 0
     heavy_in_flight: int = 0
+    bulk_in_slots: int = 0
+    heavy_in_slots: int = 0
     probing: bool = False
     era: int = 0
     avoid: str | None = None
     domains: dict[str, DomainState] = field(default_factory=dict)
+    _most_domains: int = DOMAINS
+
+    def forget_domains(self, now: Instant) -> None:
+        """Let those go that nothing is known of any more, once there are many; seldom, for it looks at all."""
+        if len(self.domains) < self._most_domains:
+            return
+        self.domains = {name: one for name, one in self.domains.items() if not one.is_idle(now)}
+        self._most_domains = max(DOMAINS, 2 * len(self.domains))
 
 
 @dataclass(slots=True)
@@ -214,10 +242,13 @@ class World:
         """Whether what it comes to speaks of the mailbox as it sends now."""
         return held.mailbox_era == self.mailbox.era
 
-    def pause_domain(self, domain: str, until_at: Instant, reason: ReasonCode) -> None:
+    def pause_domain(
+        self, domain: str, until_at: Instant, reason: ReasonCode, now: Instant
+    ) -> None:
         """Leave a recipient domain alone until then."""
         found = self.mailbox.domains.setdefault(domain, DomainState(DomainPace(), None))
         found.paused_until, found.reason = until_at, reason
+        self.mailbox.forget_domains(now)
 
     def is_held_back(self, domain: str, now: Moment) -> bool:
         """Whether a recipient domain is left alone or slowed down."""
@@ -259,6 +290,8 @@ class World:
     def _count_slot(self, held: Reservation, by: int) -> None:
         self.host.in_slots += by
         self.mailbox.in_slots += by
+        self.mailbox.bulk_in_slots += by if held.lane is Lane.BULK else 0
+        self.mailbox.heavy_in_slots += by if held.has_attachments else 0
         self.host.with_attachments += by if held.has_attachments else 0
 
 

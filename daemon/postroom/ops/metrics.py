@@ -43,40 +43,43 @@ _BREAKER: Final = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerSta
 Sample = tuple[tuple[str, ...], float]
 
 
-def metrics_text(signals: Signals, inward: InwardSignals, picture: Picture) -> str:
-    """All metrics in text format 0.0.4."""
+def families(signals: Signals, inward: InwardSignals, picture: Picture) -> Iterator[Metric]:
+    """Every metric as it stands when it is its turn, also those that have nothing to say yet."""
+    stats = picture.stats
+    gauges = (*_gauges(signals, picture), *_waiting(stats), *_room(stats))
+    for one, samples in gauges:
+        gauge = GaugeMetricFamily(_full(one), one.says, labels=one.labels)
+        for labels, value in samples:
+            gauge.add_metric(labels, value)
+        yield gauge
+    for one, samples in (*_counters(signals, stats), *_inward_counters(inward)):
+        counter = CounterMetricFamily(_full(one), one.says, labels=one.labels)
+        for labels, value in samples:
+            counter.add_metric(labels, value)
+        yield counter
+    for one, histograms in _histograms(signals):
+        family = HistogramMetricFamily(_full(one), one.says, labels=one.labels)
+        for label, histogram in histograms:
+            family.add_metric([label], histogram.buckets(), histogram.total_s)
+        yield family
+
+
+def text_of(metrics: Iterable[Metric]) -> str:
+    """All of these in text format 0.0.4; nothing that changes is read any more, so that any thread can do it."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(signals, inward, picture))
+    registry.register(_Collected(tuple(metrics)))
     return generate_latest(registry).decode()
 
 
-class _Collector(Collector):
-    """Hands out everything once."""
+class _Collected(Collector):
+    """Hands them out."""
 
-    def __init__(self, signals: Signals, inward: InwardSignals, picture: Picture) -> None:
-        self._signals = signals
-        self._inward = inward
-        self._picture = picture
+    def __init__(self, metrics: tuple[Metric, ...]) -> None:
+        self._metrics = metrics
 
-    def collect(self) -> Iterator[Metric]:
-        """Every metric, also those that have nothing to say yet."""
-        stats = self._picture.stats
-        gauges = (*_gauges(self._signals, self._picture), *_waiting(stats), *_room(stats))
-        for one, samples in gauges:
-            gauge = GaugeMetricFamily(_full(one), one.says, labels=one.labels)
-            for labels, value in samples:
-                gauge.add_metric(labels, value)
-            yield gauge
-        for one, samples in (*_counters(self._signals, stats), *_inward_counters(self._inward)):
-            counter = CounterMetricFamily(_full(one), one.says, labels=one.labels)
-            for labels, value in samples:
-                counter.add_metric(labels, value)
-            yield counter
-        for one, histograms in _histograms(self._signals):
-            family = HistogramMetricFamily(_full(one), one.says, labels=one.labels)
-            for label, histogram in histograms:
-                family.add_metric([label], histogram.buckets(), histogram.total_s)
-            yield family
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._metrics
 
 
 def _gauges(signals: Signals, picture: Picture) -> Iterator[tuple[Named, Iterable[Sample]]]:

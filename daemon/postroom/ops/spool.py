@@ -8,7 +8,7 @@ somebody is about to name looks young, and `unlink` leaves it. Everything here b
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from errno import EBADF, EDQUOT, ENOSPC
 from pathlib import Path
@@ -60,8 +60,9 @@ class Spool:
         return self._root / sha256[:2] / sha256
 
     def has(self, sha256: str) -> bool:
-        """Whether it lies there."""
-        return self.path(sha256).is_file()
+        """Whether it lies there. Raises: StoreUnavailable where that can not be told."""
+        with _translated():
+            return self.path(sha256).is_file()
 
     def adopt(self, temporary: Path, sha256: str) -> None:
         """Give a synced temporary file its place, durably; where an equal one lies, that one looks new."""
@@ -85,12 +86,22 @@ class Spool:
             return True
 
     def older_than(self, age: timedelta) -> Iterator[str]:
-        """The digests of all files that were last put in so long ago: what no row names among them is an orphan."""
-        for path in self._root.glob("??/*"):
-            name = path.name
-            is_ours = len(name) == _DIGEST_CHARACTERS and _HEX.issuperset(name)
-            if is_ours and self._age(path) >= micros(age):
-                yield name
+        """The digests of all files that were last put in so long ago: what no row names among them is an orphan.
+
+        What can not be looked at is left where it is, and hides nothing else.
+        """
+        with suppress(OSError):
+            for folder in self._root.glob("??"):
+                yield from self._older_in(folder, micros(age))
+
+    def _older_in(self, folder: Path, age: int) -> Iterator[str]:
+        with suppress(OSError):
+            for path in folder.iterdir():
+                name = path.name
+                is_ours = len(name) == _DIGEST_CHARACTERS and _HEX.issuperset(name)
+                with suppress(OSError):
+                    if is_ours and self._age(path) >= age:
+                        yield name
 
     def _age(self, path: Path) -> int:
         """In microseconds; of a file that is not there more than of any other, and never negative."""
@@ -163,7 +174,7 @@ def _translated() -> Iterator[None]:
         if error.errno in {ENOSPC, EDQUOT}:
             message = "The disk of the spool is full."
             raise StorageFull(message) from error
-        message = f"The spool can not be written: {error.strerror}"
+        message = f"The spool can not be used: {error.strerror}"
         raise StoreUnavailable(message) from error
 
 

@@ -53,8 +53,13 @@ _OF_PROBLEMS: Final = {code.value: code for code in RefusalCode}
 
 
 def refuse(problems: Sequence[Problem]) -> Refused:
-    """All that is wrong. The code is the problems' own where they have one in common."""
+    """All that is wrong. The code is the problems' own where they have one in common.
+
+    An unknown field is named before all: who sends it takes us for another version, and the rest may follow from that.
+    """
     codes = {one.code for one in problems}
+    if RefusalCode.UNKNOWN_FIELD in codes:
+        codes = {RefusalCode.UNKNOWN_FIELD}
     common = codes.pop() if len(codes) == 1 else None
     code = _OF_PROBLEMS.get(common or "", RefusalCode.INVALID_JOB)
     rest = "" if len(problems) == 1 else f" And {len(problems) - 1} more."

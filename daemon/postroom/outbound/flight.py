@@ -243,9 +243,9 @@ def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:
     """The stored minutes in which this start counts: only where a bound looks back at them."""
     mailbox, relay = world.mailbox, world.relay
     found = []
-    if mailbox.meter.minute is not None or mailbox.meter.day is not None:
+    if mailbox.meter.has_windows:
         found.append(Bucket(f"m:{mailbox.mailbox.id}", held.minute, held.lane))
-    if relay.meter.minute is not None or relay.meter.day is not None:
+    if relay.meter.has_windows:
         found.append(Bucket(f"r:{relay.relay.id}", held.minute, held.lane))
     return tuple(found)
 

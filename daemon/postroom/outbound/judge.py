@@ -155,7 +155,7 @@ class Judge:
         if span is None or verdict is None:
             return None
         pause = DomainPause(started.mailbox_id, started.domain, later(now, span), verdict.reason)
-        world.pause_domain(pause.domain, pause.until_at, pause.reason_code)
+        world.pause_domain(pause.domain, pause.until_at, pause.reason_code, now)
         self._account.domain_paused(pause)
         return pause
 

@@ -4,7 +4,8 @@ A row here stays `pending` or `retry_scheduled` in the store; this daemon is the
 is reserving, and what a crash finds in `sending` was really started. A feed is one query of the store: a mailbox's
 lane without its throttled domains, or one throttled domain of it. It goes on from a cursor (due_at, number) and is
 told of every commit that puts a row in, so a row is never missed and never read in a loop. Rows that are not due yet
-are not kept: only the instant of the first of them is.
+are not kept: only the instant of the first of them is. Rows with attachments for which there is no room are left in the
+store and read once more when there is, so that plain mail is found behind any number of them.
 """
 
 from collections import deque
@@ -20,7 +21,9 @@ from postroom.ports.looping import WaitingRow
 
 BATCH: Final = 256  # rows a read; its cost (0.3 ms) is paid once for all of them
 LOW: Final = 64  # read on while a batch's worth of starts can still be served
-ASIDE: Final = 1024  # rows set aside for their attachments before the feed stops reading
+ASIDE: Final = (
+    1024  # rows set aside for their attachments before further ones are left in the store
+)
 
 AT_ONCE: Final = Instant(0)
 
@@ -33,7 +36,7 @@ class Feed:
 
     `plain`, `attached` and `suspects` are kept apart because a gate that stops one of them must not stop the others.
     `more_at` is when the next row that was not read is due: None = there is none. `not_after` is no later than that of
-    any row here.
+    any row here. `_left_from` is where the first row with attachments lies that found no room: None = there is none.
     """
 
     mailbox_id: str
@@ -49,6 +52,8 @@ class Feed:
     doubtful_at: Instant | None = None
     _known: set[int] = field(default_factory=set)
     _noted_at: Instant | None = None
+    _left_from: Cursor | None = None
+    _goes_back: bool = False
 
     @property
     def queues(self) -> tuple[deque[WaitingRow], ...]:
@@ -57,19 +62,15 @@ class Feed:
 
     def wants_read(self, now: Instant) -> bool:
         """Whether rows that are due lie unread and there is room for them."""
-        return (
-            not self.is_reading
-            and self.more_at is not None
-            and self.more_at <= now
-            and len(self.plain) < LOW
-            and len(self.attached) < ASIDE
-        )
+        is_due = self.more_at is not None and self.more_at <= now
+        return not self.is_reading and (self._wants_left or (is_due and len(self.plain) < LOW))
 
     def begin_read(self) -> Cursor | None:
         """Mark a read as under way; the cursor to read from."""
         self.is_reading = True
         self._noted_at = None
-        return self.cursor
+        self._goes_back = self._wants_left
+        return self._left_from if self._goes_back else self.cursor
 
     def end_read(
         self,
@@ -83,6 +84,9 @@ class Feed:
         `believed_at`: the clock is doubted, and what only it says is due is passed over, until that says so too (`doubtful_at`).
         """
         self.is_reading = False
+        if self._goes_back:
+            self._end_read_of_left(rows, now, taken, believed_at)
+            return
         self.more_at = None
         count = 0
         for row in rows:
@@ -91,16 +95,7 @@ class Feed:
                 break
             count += 1
             self.cursor = (row.due_at, row.number)
-            doubtful_at = find_doubtful(
-                row.planned_since, row.due_at, row.not_after, now, believed_at
-            )
-            if doubtful_at is not None:
-                self.pass_over(doubtful_at)
-                continue
-            if row.number not in taken and row.number not in self._known:
-                self._known.add(row.number)
-                self._queue_for(row).append(row)
-                self._bound(row.not_after)
+            self._keep(row, now, taken, believed_at)
         if count >= BATCH:
             self.more_at = now
         if self._noted_at is not None:
@@ -172,7 +167,44 @@ class Feed:
     def is_empty(self) -> bool:
         """Whether nothing waits in it, due or not, as far as the store has told."""
         is_read = self.more_at is None and not self.is_reading and self.doubtful_at is None
-        return is_read and not self._known
+        return is_read and self._left_from is None and not self._known
+
+    @property
+    def _wants_left(self) -> bool:
+        return self._left_from is not None and len(self.attached) < LOW
+
+    def _end_read_of_left(
+        self, rows: Iterable[WaitingRow], now: Instant, taken: set[int], believed_at: Instant | None
+    ) -> None:
+        """The same of rows that were passed by before, up to where there is no room again or all was read anew."""
+        self._left_from = None
+        for count, row in enumerate(rows, 1):
+            place = (row.due_at, row.number)
+            if self.cursor is None or place > self.cursor:
+                return
+            self._keep(row, now, taken, believed_at)
+            if self._left_from is not None:
+                return
+            if count == BATCH:
+                self._left_from = place
+
+    def _keep(
+        self, row: WaitingRow, now: Instant, taken: set[int], believed_at: Instant | None
+    ) -> None:
+        doubtful_at = find_doubtful(row.planned_since, row.due_at, row.not_after, now, believed_at)
+        if doubtful_at is not None:
+            self.pass_over(doubtful_at)
+            return
+        if row.number in taken or row.number in self._known:
+            return
+        queue = self._queue_for(row)
+        if queue is self.attached and len(queue) >= ASIDE:
+            place = (row.due_at, row.number - 1)
+            self._left_from = place if self._left_from is None else min(self._left_from, place)
+            return
+        self._known.add(row.number)
+        queue.append(row)
+        self._bound(row.not_after)
 
     def _bound(self, not_after: Instant | None) -> None:
         if not_after is not None:

@@ -21,6 +21,7 @@ from postroom.ops.spool import PIECE_BYTES, Spool
 from postroom.ops.threads import FileThreads
 from postroom.outbound.beneath import Unfit, Wanted, read_beneath
 from postroom.ports.desk import Admin, Reader
+from postroom.ports.errors import StoreUnavailable
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.staging import FileRefused, FilesSlow, KeptFile
 from postroom.ports.uploads import Upload, UploadTooLarge
@@ -151,13 +152,18 @@ class SpoolStaging:
         return await self._in_thread(self._parts.spool.unlink, sha256)
 
     async def find_missing(self, digests: Sequence[str]) -> tuple[str, ...]:
-        """Those of these hex SHA-256 under which no file lies."""
-        has = self._parts.spool.has
-        return await self._in_thread(lambda: tuple(one for one in digests if not has(one)))
+        """Those of these hex SHA-256 under which no file lies that can be looked at."""
+        return await self._in_thread(lambda: tuple(one for one in digests if not self._has(one)))
 
     async def find_older(self, age: timedelta) -> tuple[str, ...]:
         """The digests of files that lie in the spool for so long; orphans are those that no row names."""
         return await self._in_thread(lambda: tuple(self._parts.spool.older_than(age)))
+
+    def _has(self, sha256: str) -> bool:
+        try:
+            return self._parts.spool.has(sha256)
+        except StoreUnavailable:
+            return False
 
     def _copy(self, wanted: Wanted, is_over: Callable[[], bool]) -> KeptFile | FileRefused:
         with self._parts.spool.incoming() as incoming:

@@ -85,20 +85,26 @@ class AlertTeller:
         self, at: Instant, raised: Iterable[Raised], cleared: Iterable[Raised], *, is_again: bool
     ) -> None:
         noted = self._clock.monotonic()
-        raised, cleared = tuple(raised), tuple(cleared)
-        for owner in self._mail.owners:
-            ours = tuple(one for one in raised if owner in self._owners(one.alert.key))
-            over = tuple(one for one in cleared if owner in self._owners(one.alert.key))
-            if ours or over:
-                self._notices.append(_Notice(owner, at, noted, ours, over, is_again))
+        begun, over = self._by_owner(raised), self._by_owner(cleared)
+        for owner in sorted(begun.keys() | over.keys()):
+            told = tuple(begun[owner]), tuple(over[owner])
+            self._notices.append(_Notice(owner, at, noted, *told, is_again))
 
-    def _owners(self, key: AlertKey) -> frozenset[str | None]:
-        if key.mailbox_id is not None:
-            return frozenset({self._mail.owner_of(key.mailbox_id)})
-        if key.scope is AlertScope.RELAY:
-            boxes = self._mail.boxes_of(key.name)
-            return frozenset(self._mail.owner_of(mailbox_id) for mailbox_id in boxes)
-        return frozenset(self._mail.owners)
+    def _by_owner(self, alerts: Iterable[Raised]) -> defaultdict[str, list[Raised]]:
+        """What each owner is told of: every alert is looked at once, however many owners there are."""
+        found: defaultdict[str, list[Raised]] = defaultdict(list)
+        for one in alerts:
+            for owner in self._owners(one.alert.key):
+                found[owner].append(one)
+        return found
+
+    def _owners(self, key: AlertKey) -> frozenset[str]:
+        mail = self._mail
+        if key.mailbox_id is None and key.scope is not AlertScope.RELAY:
+            return frozenset(mail.owners)
+        boxes = mail.boxes_of(key.name) if key.mailbox_id is None else (key.mailbox_id,)
+        owners = (mail.owner_of(mailbox_id) for mailbox_id in boxes)
+        return frozenset(owner for owner in owners if owner is not None)
 
     def _posting(self, notice: _Notice) -> Posting:
         letter = alert_letter(notice.raised, notice.cleared, self._host())

@@ -55,6 +55,8 @@ class DigestKeeper:
         self._trust = trust
         self._chronicle = chronicle
         self._bell = asyncio.Event()
+        # Mails may be jobs that are not noted: another mailbox must not carry them again.
+        self._is_again = True
 
     def switch(self, at: timedelta) -> None:
         """From now on at this time of the day, and to whoever owns the mailboxes now."""
@@ -74,9 +76,11 @@ class DigestKeeper:
         try:
             if not self._trust.is_doubted():
                 await self._tell(now, due)
+                self._is_again = False
         except StoreBroken:
             raise
         except StoreError as error:
+            self._is_again = True
             self._chronicle.store_refused(error)
             return _AFTER_FAULT_S
         following = due_before(Instant(due + micros(timedelta(hours=36))), self._at)
@@ -91,13 +95,19 @@ class DigestKeeper:
         for mailbox_id, account in (await self._gather(late, due)).items():
             letter = digest_letter(mailbox_id, account, due, self._host())
             key = self._mail.key("digest", f"{mailbox_id} {due}")
-            about = frozenset({mailbox_id})
-            if letter is None or await self._mail.post(
-                Posting(letter, owners[mailbox_id], key, about)
+            if (
+                letter is None
+                or await self._is_told(key)
+                or await self._mail.post(
+                    Posting(letter, owners[mailbox_id], key, frozenset({mailbox_id}))
+                )
             ):
                 told[mailbox_id] = due
         if told:
             await self._digests.note(told)
+
+    async def _is_told(self, key: str) -> bool:
+        return self._is_again and await self._mail.is_posted(key)
 
     async def _gather(self, late: Mapping[str, Instant], due: Instant) -> dict[str, Account]:
         """What is to be told of each mailbox."""

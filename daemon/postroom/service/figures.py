@@ -5,6 +5,7 @@ Nothing here asks the store for more than a few steps in indexes, however much w
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,7 +22,7 @@ from postroom.ops.depth import Depth
 from postroom.ops.inwardsignals import InwardSignals
 from postroom.ops.lastminute import LastMinute
 from postroom.ops.logwords import Scope
-from postroom.ops.metrics import Picture, metrics_text
+from postroom.ops.metrics import Picture, families, text_of
 from postroom.ops.signals import Signals
 from postroom.ports.errors import StorageFull, StoreError, StoreUnavailable
 from postroom.ports.figures import InboundFigures, OpenBreaker, PaceUse, Stats, StoreFigures
@@ -57,6 +58,8 @@ class SignalsView:
         self._way = way
         self._clock = clock
         self._started_at = clock.now()
+        # Of its own: those of the loop may all wait for a name server, when somebody wants to know.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="metrics")
 
     async def stats(self) -> Stats:
         """Depth, wait and outcomes as of now, and what stands behind them."""
@@ -100,7 +103,11 @@ class SignalsView:
             signals.breaker_stands(scope, id_, breaker)
         stats = await self.stats()
         slowed = _count_slowed([world.relay for world in worlds], self._clock.monotonic())
-        return metrics_text(signals, self._counts.inward, Picture(__version__, stats, slowed))
+        collected = []
+        for metric in families(signals, self._counts.inward, Picture(__version__, stats, slowed)):
+            collected.append(metric)
+            await self._clock.sleep(0)  # of a thousand mailboxes all take a tenth of a second
+        return await asyncio.get_running_loop().run_in_executor(self._thread, text_of, collected)
 
     async def readiness(self) -> Readiness:
         """Whether the store takes writes and has room for jobs: recovery is done before anybody can ask."""

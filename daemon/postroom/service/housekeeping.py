@@ -34,7 +34,7 @@ class Housekeeping:
         self._retention = SqliteRetention(
             outbox.database,
             joined.current.settings.retention,
-            joined.staging.remove,
+            self._remove,
             self._may_doom,
         )
 
@@ -52,25 +52,12 @@ class Housekeeping:
         self._retention.keep(self._current.settings.retention)
         taken = await self._retention.run(self._tools.clock.now())
         files = taken.files + await self._sweep()
-        await self._look_for_missing()
         if taken.jobs or taken.events or taken.received or taken.threads or files:
             self._tools.chronicle.retention_removed(
                 taken.jobs, taken.events, taken.received, taken.threads, files
             )
 
-    async def _once(self) -> None:
-        try:
-            if self._trust.is_doubted():
-                self._tools.chronicle.clock_doubted()
-            else:
-                await self.take_old()
-        except StoreBroken:
-            raise
-        except StoreError as error:
-            self._tools.chronicle.store_refused(error)
-        await self._keep()
-
-    async def _look_for_missing(self) -> None:
+    async def look_for_missing(self) -> None:
         """Files that rows name and that are not there: what needs them ends, and a person should know before."""
         for _ in range(_FILE_BITES):
             named = await self._retention.find_named()
@@ -80,14 +67,19 @@ class Housekeeping:
             if len(named) < LOOK:
                 return
 
-    async def _keep(self) -> None:
-        """Whatever else failed or waits: a log that is cut is room on a disk that is full."""
-        try:
-            await self._outbox.keep()
-        except StoreBroken:
-            raise
-        except StoreError as error:
-            self._tools.chronicle.store_refused(error)
+    async def _once(self) -> None:
+        """Whatever fails of it keeps nothing else from being done: a log that is cut is room on a disk that is full."""
+        is_doubted = self._trust.is_doubted()
+        if is_doubted:
+            self._tools.chronicle.clock_doubted()
+        of_age = () if is_doubted else (self.take_old, self.look_for_missing)
+        for step in (*of_age, self._outbox.keep):
+            try:
+                await step()
+            except StoreBroken:
+                raise
+            except StoreError as error:
+                self._tools.chronicle.store_refused(error)
 
     async def _note_keys(self) -> None:
         """Once a day: a key is known to have signed addresses until the last time that this was said."""
@@ -107,4 +99,12 @@ class Housekeeping:
             return 0
         old = await self._staging.find_older(_ORPHAN_AGE)
         unnamed = await self._retention.find_unnamed(old)
-        return sum([await self._staging.remove(sha256) for sha256 in unnamed])
+        return sum([await self._remove(sha256) for sha256 in unnamed])
+
+    async def _remove(self, sha256: str) -> bool:
+        """Whether it is gone. One that can not be removed is told, and keeps no other from going."""
+        try:
+            return await self._staging.remove(sha256)
+        except StoreError as error:
+            self._tools.chronicle.store_refused(error)
+            return False

@@ -100,6 +100,11 @@ class Inward:
         self.mailboxes.become(_of_intake(settings))
         self.listener.switch(listening, context)
 
+    def know(self, settings: Settings) -> None:
+        """Go on as it is with these mailboxes, where how it listens waits for a restart."""
+        self.book.know(settings.mailboxes)
+        self.mailboxes.become(_of_intake(settings))
+
     async def start(self) -> None:
         """Take mail. Raises: ConfigError, AlreadyRunning where an address can not be listened on."""
         await self.listener.start(self.sockets)

@@ -6,8 +6,11 @@ switch is one step without an await, so nobody ever sees half of it. What is und
 
 import asyncio
 import ssl
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from postroom.config.changes import Difference, compare, in_force
 from postroom.config.settings import Settings
@@ -54,7 +57,7 @@ class ReloadParts:
 class _Plan:
     """What was read: the settings to go on with, and how they differ from what was in force.
 
-    `listening` None = the way in stays as it is, since there is none or it needs a restart; `context` is for its STARTTLS.
+    `listening` None = there is no way in, or it stays as it is until a restart; `context` is for its STARTTLS.
     """
 
     settings: Settings
@@ -69,6 +72,8 @@ class Reloader:
     def __init__(self, parts: ReloadParts) -> None:
         self._parts = parts
         self._lock = asyncio.Lock()
+        # Of its own: those of the loop may all wait for a name server, when somebody corrects a relay's name.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="settings")
         self._is_closed = False
 
     def close(self) -> None:
@@ -133,12 +138,12 @@ class Reloader:
         return _told(plan)
 
     async def _read(self) -> _Plan:
-        """Raises: ConfigError."""
-        before = self._parts.current.settings
-        found = await asyncio.to_thread(self._parts.tools.read_settings)
-        listening = found.listener if self._parts.inward is not None else None
-        context = await asyncio.to_thread(make_context, listening) if listening else None
-        return _Plan(in_force(before, found), compare(before, found), listening, context)
+        """All of it in a thread: a thousand mailboxes take half a second to read and compare. Raises: ConfigError."""
+        parts = self._parts
+        has_way_in = parts.inward is not None
+        read, before = parts.tools.read_settings, parts.current.settings
+        work = partial(_plan, read, before, has_way_in=has_way_in)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _signs_anew(self, plan: _Plan) -> bool:
         tokens = self._parts.current.settings.tokens
@@ -177,6 +182,8 @@ class Reloader:
         parts.digests.switch(settings.digest.at)
         if parts.inward is not None and plan.listening is not None:
             parts.inward.switch(settings, plan.listening, ring, plan.context)
+        elif parts.inward is not None:
+            parts.inward.know(settings)
         parts.current.settings, parts.current.ring = settings, ring
         parts.absent.settle(before ^ frozenset(settings.mailboxes))
 
@@ -189,6 +196,13 @@ def signing(settings: Settings, ring: KeyRing) -> Signing | None:
 def served(settings: Settings) -> tuple[str, ...]:
     """The domains whose postmaster is one of us."""
     return settings.listener.domains if settings.listener else ()
+
+
+def _plan(read: Callable[[], Settings], before: Settings, *, has_way_in: bool) -> _Plan:
+    found = read()
+    listening = found.listener if has_way_in else None
+    context = make_context(listening) if listening else None
+    return _Plan(in_force(before, found), compare(before, found), listening, context)
 
 
 def _told(plan: _Plan) -> Reloaded:

@@ -52,7 +52,7 @@ class Known:
         for pause in stored.domain_pauses:
             if pause.mailbox_id in new_mailboxes and pause.until_at > now.at:
                 world = worlds[pause.mailbox_id]
-                world.pause_domain(pause.domain, pause.until_at, pause.reason_code)
+                world.pause_domain(pause.domain, pause.until_at, pause.reason_code, now.at)
         for world in worlds.values():
             world.mend(now.at)
         return worlds
@@ -109,8 +109,10 @@ def _restore_speeds(relays: Mapping[str, RelayState], stored: LoopState, now: Mo
 
 
 def _restore_buckets(meters: Mapping[str, Meter], stored: LoopState, now: Moment) -> None:
-    """In the order of their minutes, as a meter wants them."""
-    for bucket, count in sorted(stored.buckets, key=lambda found: found[0].minute):
-        meter = meters.get(bucket.scope)
-        if meter is not None and count > 0:
-            meter.restore(bucket.lane, bucket.minute, count, now)
+    """In the order of their minutes, as a meter wants them; at a reload few meters or none have a window to fill."""
+    wanted = {scope: one for scope, one in meters.items() if one.has_windows}
+    if not wanted:
+        return
+    found = [one for one in stored.buckets if one[0].scope in wanted and one[1] > 0]
+    for bucket, count in sorted(found, key=lambda one: one[0].minute):
+        wanted[bucket.scope].restore(bucket.lane, bucket.minute, count, now)

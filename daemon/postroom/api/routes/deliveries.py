@@ -44,7 +44,9 @@ async def get_raw(call: Call[Asked, None]) -> Result:
         return NOT_FOUND
     pieces = await call.parts.messages.find_message(number)
     if pieces is None:
-        return Refusal(Code.CONTENT_GONE, "The message was removed by retention.")
+        return Refusal(
+            Code.CONTENT_GONE, "A pinned file of it is gone or has changed, or retention takes it."
+        )
     return Content(pieces, _MESSAGE, None, {"X-Content-Type-Options": "nosniff"})
 
 

@@ -2,15 +2,15 @@
 
 Standard library and our client only, and nothing that the command line has beyond that: it is started for every mail.
 One sentence on stderr says what went wrong; the exit codes are those of sysexits.h, as callers of sendmail know them.
-The job has its key before the first try, so the retries of the client never make two of it.
+The job has its key before the first try, so the retries of the client never make two of it. Once it is taken, the program
+ends with 0 whoever listens: a caller that was told of a failure would hand the mail over again.
 """
 
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TextIO
 
 from postroom import __version__
 from postroom.cli.exits import Exit, exit_for
@@ -22,6 +22,7 @@ from postroom.cli.sendmail.options import Options, read_options
 from postroom.cli.sendmail.queue import print_queue
 from postroom.cli.sendmail.settings import USUAL, Settings, read_settings
 from postroom.cli.sendmail.unfit import NAME, Unfit, harmless
+from postroom.cli.streams import open_closed_output, silence
 from postroom.client import Client
 from postroom.client.errors import PostroomError
 from postroom.client.host import Host
@@ -48,6 +49,7 @@ Takes what /usr/sbin/sendmail takes and hands the message to Postroom; see postr
 def main(argv: Sequence[str] | None = None, *, host: Host | None = None) -> int:
     """Run it; its exit code."""
     called, *words = sys.argv if argv is None else [NAME, *argv]
+    open_closed_output()
     try:
         _run(read_options(called, words), host or Host())
         sys.stdout.flush()
@@ -56,8 +58,7 @@ def main(argv: Sequence[str] | None = None, *, host: Host | None = None) -> int:
     except PostroomError as fault:
         return _fail(exit_for(fault), str(fault).replace("/mailbox_id: ", ""))
     except BrokenPipeError:
-        # whoever read our output has seen enough; nothing more may be written at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)  # whoever read our output has seen enough
         return Exit.IO
     except OSError as fault:
         return _fail(Exit.IO, str(fault))
@@ -80,6 +81,8 @@ def _run(options: Options, host: Host) -> None:
         return
     if not options.recipients and not options.reads_recipients:
         raise Unfit(Exit.USAGE, "Name the recipients, or give -t for those in the header.")
+    if sys.stdin is None:
+        raise Unfit(Exit.NO_INPUT, "Standard input is closed: there is no message.")
     fields, message = read_message(_read(sys.stdin.buffer, ends_at_dot=options.ends_at_dot))
     head = read_head(fields)
     content = read_content(message)
@@ -88,7 +91,7 @@ def _run(options: Options, host: Host) -> None:
     job = {"mailbox_id": mailbox_id, **job_of(head, envelope, address)}
     taken = client.submit({**job, **_handed(client, content)})
     if options.is_verbose:
-        sys.stdout.write(f"{taken['id']}\n")
+        _tell(sys.stdout, f"{taken['id']}\n")
 
 
 def _read(stream: BinaryIO, *, ends_at_dot: bool) -> bytes:
@@ -143,8 +146,17 @@ def _handed(client: Client, content: Content) -> dict[str, Any]:
 
 
 def _fail(code: Exit, sentence: str) -> int:
-    sys.stderr.write(f"{NAME}: {harmless(sentence)}\n")
+    _tell(sys.stderr, f"{NAME}: {harmless(sentence)}\n")
     return code
+
+
+def _tell(stream: TextIO, words: str) -> None:
+    """What has happened is so whether it can be told or not."""
+    try:
+        stream.write(words)
+        stream.flush()
+    except OSError:
+        silence(stream)
 
 
 if __name__ == "__main__":

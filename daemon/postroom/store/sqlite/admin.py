@@ -33,6 +33,7 @@ from postroom.store.sqlite.admin_retry import InBulk, Releasing, Resolving, Retr
 from postroom.store.sqlite.admin_thread import ResumingThread
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reads_deliveries import find_candidates
+from postroom.store.sqlite.spoiled import anyway
 from postroom.store.sqlite.staged import Staging
 from postroom.store.sqlite.unit import Unit, WriteLane
 
@@ -185,7 +186,7 @@ class SqliteAdmin:
             pass
 
     async def _control(self, unit: Unit[T], weight: int = _ROWS_EACH) -> T:
-        return await self._database.write(unit, lane=WriteLane.CONTROL, weight=weight)
+        return await self._database.write(anyway(unit), lane=WriteLane.CONTROL, weight=weight)
 
     async def _in_bulk(
         self,
@@ -205,7 +206,7 @@ class SqliteAdmin:
             matched += len(page.items)
             if unit_of is not None and room and page.items:
                 weight = _ROWS_EACH * len(page.items)
-                unit = unit_of(page.items)
+                unit = anyway(unit_of(page.items))
                 done += await self._database.write(unit, lane=WriteLane.REST, weight=weight)
             cursor = page.next_cursor
             if cursor is None:

@@ -32,8 +32,7 @@ _RESUME: Final = """
 _SUPPRESS: Final = f"""
     INSERT INTO suppression (mailbox_id, address_key, address, reason, by, created_at) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (address_key, mailbox_id) DO UPDATE SET
-        reason = iif(excluded.reason = '', reason, excluded.reason),
-        by = iif(excluded.reason = '' AND reason <> '', by, excluded.by)
+        reason = coalesce(nullif(excluded.reason, ''), reason), by = iif(excluded.reason = '', by, excluded.by)
     RETURNING {rows.SUPPRESSION}"""
 _UNSUPPRESS: Final = (
     "DELETE FROM suppression WHERE address_key = ? AND mailbox_id = ? RETURNING number"
@@ -105,7 +104,7 @@ class Resuming:
 
 @dataclass(frozen=True, slots=True)
 class Suppressing:
-    """A unit that suppresses an address; done again, only a new reason changes what is known."""
+    """A unit that suppresses an address; done again with a reason, it changes reason and person."""
 
     mailbox_id: str
     address: str

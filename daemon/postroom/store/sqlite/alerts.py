@@ -1,4 +1,7 @@
-"""Alerts that are raised (ports.alerting), on SQLite, and their events: of no thread, so that nobody leases them."""
+"""Alerts that are raised (ports.alerting), on SQLite, and their events: of no thread, so that nobody leases them.
+
+A row that can not be read is left where it is and stands for nothing: what is still the matter is raised anew over it.
+"""
 
 import sqlite3
 from dataclasses import dataclass
@@ -23,13 +26,15 @@ from postroom.core.instant import Instant, format_instant
 from postroom.ports.changes import Change, LogGrew
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.log import append_alone
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
 
-_RAISED: Final = """
-    SELECT kind, scope, name, mailbox_id, since_at, figure, threshold, cause, raised_at, seq FROM alert ORDER BY seq"""
+_RAISED: Final = "SELECT seq FROM alert ORDER BY seq"
+_ONE: Final = """
+    SELECT kind, scope, name, mailbox_id, since_at, figure, threshold, cause, raised_at, seq FROM alert WHERE seq = ?"""
 _RAISE: Final = """
-    INSERT INTO alert (kind, scope, name, mailbox_id, since_at, figure, threshold, cause, raised_at, seq)
+    INSERT OR REPLACE INTO alert (kind, scope, name, mailbox_id, since_at, figure, threshold, cause, raised_at, seq)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CLEAR: Final = "DELETE FROM alert WHERE kind = ? AND scope = ? AND name = ? AND mailbox_id = ?"
 
@@ -52,7 +57,8 @@ class SqliteAlerts:
 
 def find_raised(conn: sqlite3.Connection) -> tuple[Raised, ...]:
     """Every alert that is raised."""
-    return tuple(_raised_of(row) for row in conn.execute(_RAISED))
+    every = [_find_one(conn, seq) for (seq,) in conn.execute(_RAISED).fetchall()]
+    return tuple(one for one in every if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,14 @@ def _cleared(raised: Raised) -> dict[str, object]:
 
 def _place(key: AlertKey) -> tuple[str, str, str, str]:
     return key.kind, key.scope, key.name, key.mailbox_id or ""
+
+
+def _find_one(conn: sqlite3.Connection, seq: int) -> Raised | None:
+    try:
+        return _raised_of(conn.execute(_ONE, (seq,)).fetchone())
+    except SPOILED as error:
+        check_spoiled(error)
+        return None
 
 
 def _raised_of(row: sqlite3.Row) -> Raised:

@@ -1,13 +1,13 @@
 """What the daily digest needs (ports.digesting), on SQLite: the dead in the order of their end, by their own index.
 
 Mail of the daemon's own (under its user, with a key of an alert or a digest) is left out: an owner who can not be reached
-is not told so. What others call their jobs hides none of them.
+is not told so. What others call their jobs hides none of them. A row that can not be read is told as such, and stops nobody.
 """
 
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -16,21 +16,24 @@ from postroom.core.digest import Unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
 
 _TOLD: Final = "SELECT mailbox_id, until_at FROM digest"
-_COLUMNS: Final = """
-    d.number, d.mailbox_id, d.state, d.recipient, d.reason_code, d.attempts, d.reply_code, d.reply_text, d.settled_at"""
+_PLACE: Final = "d.number, d.mailbox_id, d.state, d.settled_at"
+_WORDS: Final = (
+    "SELECT recipient, reason_code, attempts, reply_code, reply_text FROM delivery WHERE number = ?"
+)
 _OURS: Final = """
     (j.principal_uid = :uid AND (j.idempotency_key GLOB 'postroom-alert-*' OR j.idempotency_key GLOB 'postroom-digest-*'))"""
 _FAILED: Final = f"""
-    SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_dead JOIN job AS j ON j.number = d.job
+    SELECT {_PLACE} FROM delivery AS d INDEXED BY delivery_dead JOIN job AS j ON j.number = d.job
     WHERE d.state IN ('failed', 'uncertain') AND d.state = 'failed' AND (d.settled_at, d.number) > (:at, :number)
         AND d.settled_at < :until AND NOT {_OURS}
     ORDER BY d.settled_at, d.number LIMIT :limit"""
 _DOUBTS: Final = f"""
-    SELECT {_COLUMNS} FROM delivery AS d INDEXED BY delivery_doubt JOIN job AS j ON j.number = d.job
+    SELECT {_PLACE} FROM delivery AS d INDEXED BY delivery_doubt JOIN job AS j ON j.number = d.job
     WHERE d.mailbox_id = :mailbox_id AND d.state = 'uncertain' AND (d.settled_at, d.number) > (:at, :number)
         AND NOT {_OURS}
     ORDER BY d.settled_at, d.number LIMIT :limit"""
@@ -89,18 +92,28 @@ def _behind(after: Unsent | None, at: Instant) -> dict[str, int | str]:
 
 
 def _find(conn: sqlite3.Connection, sql: str, given: Mapping[str, int | str]) -> tuple[Unsent, ...]:
-    return tuple(_unsent_of(row) for row in conn.execute(sql, {**given, "uid": os.geteuid()}))
+    rows = conn.execute(sql, {**given, "uid": os.geteuid()}).fetchall()
+    return tuple(_unsent_of(conn, row) for row in rows)
 
 
-def _unsent_of(row: sqlite3.Row) -> Unsent:
-    reply = "" if row["reply_code"] is None else f"{row['reply_code']} {row['reply_text'] or ''}"
-    return Unsent(
-        number=row["number"],
-        mailbox_id=row["mailbox_id"],
-        state=DeliveryState(row["state"]),
-        recipient=row["recipient"],
-        reason=row["reason_code"] and ReasonCode(row["reason_code"]),
-        attempts=row["attempts"],
-        reply=reply.strip(),
-        at=Instant(row["settled_at"]),
-    )
+def _unsent_of(conn: sqlite3.Connection, place: sqlite3.Row) -> Unsent:
+    number, at = place["number"], Instant(place["settled_at"])
+    unread = Unsent(number, place["mailbox_id"], DeliveryState(place["state"]), at)
+    try:
+        row = conn.execute(_WORDS, (number,)).fetchone()
+        return replace(
+            unread,
+            recipient=row["recipient"],
+            reason=row["reason_code"] and ReasonCode(row["reason_code"]),
+            attempts=row["attempts"],
+            reply=_reply_of(row),
+        )
+    except SPOILED as error:
+        check_spoiled(error)
+        return unread
+
+
+def _reply_of(row: sqlite3.Row) -> str:
+    if row["reply_code"] is None:
+        return ""
+    return f"{row['reply_code']} {row['reply_text'] or ''}".strip()

@@ -21,6 +21,7 @@ from postroom.store.sqlite.keyset import (
     newest,
     next_cursor,
 )
+from postroom.store.sqlite.spoiled import find_word
 
 
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
@@ -125,7 +126,7 @@ def find_candidates(
 def find_holds(conn: sqlite3.Connection) -> tuple[Hold, ...]:
     """How many deliveries are held, by mailbox and reason."""
     return tuple(
-        Hold(mailbox_id, HoldReason(reason), count)
+        Hold(mailbox_id, rows.hold_reason_of(reason) or HoldReason.UNREADABLE, count)
         for mailbox_id, reason, count in conn.execute(_HOLDS)
     )
 
@@ -136,7 +137,7 @@ def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ..
         Retries(
             mailbox_id=mailbox_id,
             lane=Lane(lane),
-            reason_code=None if code is None else ReasonCode(code),
+            reason_code=find_word(ReasonCode, code),
             deliveries=count,
             next_at=Instant(next_at),
         )

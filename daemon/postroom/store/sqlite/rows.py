@@ -19,7 +19,7 @@ from postroom.core.record import (
     SuppressionRecord,
 )
 from postroom.core.reply import Stage
-from postroom.store.sqlite.spoiled import find_document
+from postroom.store.sqlite.spoiled import find_document, find_word
 
 
 UNREADABLE: Final[dict[str, object]] = {"unreadable": True}  # in place of a damaged document
@@ -52,8 +52,8 @@ def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
         domain=row["domain"],
         lane=Lane(row["lane"]),
         state=DeliveryState(row["state"]),
-        hold_reason=row["hold_reason"] and HoldReason(row["hold_reason"]),
-        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        hold_reason=hold_reason_of(row["hold_reason"]),
+        reason_code=find_word(ReasonCode, row["reason_code"]),
         due_at=row["due_at"],
         not_after=row["not_after"],
         thread_number=row["thread"],
@@ -63,7 +63,7 @@ def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
         deferrals=row["deferrals"],
         crashes=row["crashes"],
         doubts=row["doubts"],
-        stage=row["stage"] and Stage(row["stage"]),
+        stage=find_word(Stage, row["stage"]),
         marked_at=row["marked_at"],
         reply_code=row["reply_code"],
         enhanced_status=row["enhanced_status"],
@@ -72,9 +72,9 @@ def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
         settled_by=row["settled_by"],
         has_attachments=bool(row["has_attachments"]),
         created_at=Instant(row["created_at"]),
-        feedback=Feedback(row["feedback"]),
+        feedback=find_word(Feedback, row["feedback"]) or Feedback.NONE,
         resends=row["resends"],
-        no_resend=row["no_resend"] and ReasonCode(row["no_resend"]),
+        no_resend=find_word(ReasonCode, row["no_resend"]),
         is_cancel_asked=bool(row["cancel_asked"]),
         settled_at=row["settled_at"],
     )
@@ -83,6 +83,11 @@ def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
 def delivery_of_job(row: sqlite3.Row) -> DeliveryRecord:
     """A delivery from its DELIVERY_OF_JOB columns."""
     return replace(delivery_of(row), trace_id=row["trace_id"], subject=row["subject"])
+
+
+def hold_reason_of(stored: str | None) -> HoldReason | None:
+    """Why it is held; where that can not be read, it is held for that."""
+    return None if stored is None else find_word(HoldReason, stored) or HoldReason.UNREADABLE
 
 
 def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecord:
@@ -104,10 +109,10 @@ def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecor
 def history_of(row: sqlite3.Row) -> HistoryRow:
     """A transition from its HISTORY columns."""
     return HistoryRow(
-        before=row["before"] and DeliveryState(row["before"]),
+        before=find_word(DeliveryState, row["before"]),
         after=DeliveryState(row["after"]),
         at=Instant(row["at"]),
-        reason_code=row["reason_code"] and ReasonCode(row["reason_code"]),
+        reason_code=find_word(ReasonCode, row["reason_code"]),
         reply_code=row["reply_code"],
         enhanced_status=row["enhanced_status"],
         reply_text=row["reply_text"],

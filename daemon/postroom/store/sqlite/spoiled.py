@@ -1,17 +1,21 @@
 """What of a stored row can not be read: a disk, a memory or a hand damaged it, and one row must not stop the others.
 
 Rules: nothing is deleted and nothing is guessed. A damaged delivery is held, a damaged message that came in stays where
-it is, a damaged event is shown as one that can not be read.
+it is, a damaged event is shown as one that can not be read. People are shown what can be read of anything, and may act
+on it: a word of ours that is none is left out, a text that is no UTF-8 any more has marks where it is damaged.
 Known limits: damage to SQLite's own pages is no row: it breaks the store, and ends the daemon.
 """
 
 import sqlite3
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Final, TypeVar
 
 import msgspec
 
 
 T = TypeVar("T")
+W = TypeVar("W", bound=StrEnum)
 
 # Of sqlite3 a text that is no UTF-8, of our readers a word or a document that is none.
 SPOILED: Final = (msgspec.MsgspecError, sqlite3.OperationalError, ValueError, TypeError)
@@ -34,3 +38,41 @@ def find_document(text: str, kind: type[T]) -> T | None:
         return msgspec.json.decode(text, type=kind)
     except msgspec.MsgspecError:
         return None
+
+
+def find_word(kind: type[W], stored: str | None) -> W | None:
+    """A stored word of ours; None where there is none, or it is damaged."""
+    try:
+        return None if stored is None else kind(stored)
+    except ValueError:
+        return None
+
+
+def anyway(work: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+    """The same work, which reads damaged texts with marks in them."""
+
+    def run(conn: sqlite3.Connection) -> T:
+        before, conn.text_factory = conn.text_factory, _text
+        try:
+            return work(conn)
+        finally:
+            conn.text_factory = before
+
+    return run
+
+
+def at_least(ask: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+    """The same question, asked again where a text is damaged: nearly always the faster way serves."""
+
+    def run(conn: sqlite3.Connection) -> T:
+        try:
+            return ask(conn)
+        except sqlite3.OperationalError as error:
+            check_spoiled(error)
+            return anyway(ask)(conn)
+
+    return run
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
