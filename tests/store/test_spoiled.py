@@ -9,10 +9,13 @@ import pytest
 from postroom.core.delivery import DeliveryState, HoldReason
 from postroom.core.record import DeliveryRecord
 from postroom.core.retention import Retention
+from postroom.ports.accepting import Accepted
+from postroom.ports.arriving import Doubled
 from postroom.ports.desk import Actor, DeliveryFilter, JobFilter
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
+from support.arrivals import PostOffice, in_mail, token_of
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
 from support.store_host import outbox_in, sqlite_error
@@ -41,6 +44,69 @@ async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Pat
         assert await desk.lease() == ()
 
 
+async def test_a_thread_whose_metadata_can_not_be_read_is_leased_without_them(
+    tmp_path: Path,
+) -> None:
+    async with lease_desk(tmp_path) as desk:
+        thread = await desk.thread()
+        await desk.event(thread)
+        spoil = damage("UPDATE thread SET metadata = '{'")
+        await desk.outbox.database.write(spoil, lane=WriteLane.REST)
+        found = await desk.outbox.conversations.find_thread(thread, 9)
+        assert found is not None
+        assert (await desk.one()).thread.metadata == found.metadata == {}
+
+
+async def test_an_event_of_a_thread_whose_metadata_can_not_be_read_is_whole_but_for_them(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        done = await office.sent(metadata=(("run", "7"),))
+        for table in ("job", "thread"):
+            spoil = damage(f"UPDATE {table} SET metadata = '{{'")  # noqa: S608
+            await outbox.database.write(spoil, lane=WriteLane.REST)
+        await office.published(in_mail(), token_of(done.deliveries[0].number))
+        await office.sent(thread_number=done.deliveries[0].thread_number)
+        sent, came, again = await outbox.reader.find_events(0, 9)
+        assert sent.data["metadata"] == {"run": "7"}
+        assert came.data["thread"]["metadata"] == again.data["thread"]["metadata"] == {}
+        assert came.data["message"]["subject"] == "Re: Report"
+
+
+async def test_an_event_that_can_not_be_read_stops_no_answer_to_another_of_its_thread(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        (delivery,) = (await office.sent()).deliveries
+        for subject in ("Re: Report", "Re: Report, again"):
+            await office.published(in_mail(subject=subject), token_of(delivery.number))
+        _, broken, whole = await outbox.reader.find_events(0, 9)
+        spoil = damage(f"UPDATE event SET data = '{{' WHERE seq = {broken.seq}")  # noqa: S608
+        await outbox.database.write(spoil, lane=WriteLane.REST)
+        found = await outbox.intake.find_answered(whole.seq)
+        sent = await outbox.reader.find_delivery(delivery.number)
+        assert found is not None
+        assert sent is not None
+        assert (found.subject, found.chain[0]) == ("Re: Report, again", sent.message_id)
+        assert await outbox.intake.find_chain(delivery.thread_number) == found.chain
+        other = await outbox.intake.find_answered(broken.seq)
+        assert other is not None
+        assert (other.kind, other.thread_number) == (None, delivery.thread_number)
+
+
+async def test_a_second_copy_of_a_mail_whose_event_can_not_be_read_is_taken_as_one(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        await office.published(in_mail())
+        await outbox.database.write(damage("UPDATE event SET data = '{'"), lane=WriteLane.REST)
+        assert isinstance(await office.publish(in_mail()), Doubled)
+        assert await outbox.inbox.find_received(0, 9) == ()
+
+
 async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: Path) -> None:
     async with outbox_in(tmp_path) as outbox:
         await outbox.intake.accept(new_job(outbox.intake))
@@ -48,6 +114,22 @@ async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: 
         found = await outbox.reader.find_job(1)
         assert found is not None
         assert (found.spec, len(found.deliveries)) == ({"unreadable": True}, 1)
+
+
+async def test_a_delivery_whose_request_can_not_be_read_is_told_without_its_subject(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        taken = await outbox.intake.accept(new_job(outbox.intake))
+        assert isinstance(taken, Accepted)
+        await outbox.database.write(damage("UPDATE job SET spec = '['"), lane=WriteLane.REST)
+        (told,) = taken.deliveries
+        one = await outbox.reader.find_delivery(told.number)
+        (listed,) = (await outbox.reader.find_deliveries(DeliveryFilter("support"), None, 9)).items
+        thread = await outbox.conversations.find_thread(told.thread_number, 9)
+        assert one is not None
+        assert thread is not None
+        assert [found.subject for found in (one, listed, *thread.deliveries)] == [None] * 3
 
 
 async def test_age_takes_a_job_whose_body_can_not_be_read_and_leaves_its_files(

@@ -12,6 +12,7 @@ from postroom.ports.arriving import Publication, StoredAttachment
 from postroom.store.sqlite.inbox_match import Target
 from postroom.store.sqlite.inbox_report import Told
 from postroom.store.sqlite.inbox_trust import authentication_of, signals_of
+from postroom.store.sqlite.spoiled import find_document
 
 
 SCHEMA_VERSION: Final = 1
@@ -84,8 +85,10 @@ def event_data(prepared: Prepared, shown: Shown) -> str:
 
 
 def widened(data: str, recipients: tuple[str, ...]) -> str | None:
-    """The event with further recipients in its envelope; None when it has them all."""
-    event = msgspec.json.decode(data, type=dict[str, object])
+    """The event with further recipients in its envelope; None when it has them all, or is damaged."""
+    event = find_document(data, dict[str, object])
+    if event is None:
+        return None
     envelope = msgspec.convert(event["envelope"], dict[str, object])
     to = msgspec.convert(envelope["to"], list[str])
     known = {one.casefold() for one in to}
