@@ -79,7 +79,8 @@ async def test_a_held_delivery_is_released_and_another_is_not(api: Api) -> None:
     assert (await api.post("/deliveries/dlv_0000000000009/release")).status == 404
     assert (await api.post("/deliveries/x/release")).status == 404
     assert (await api.get("/holds")).json == {
-        "items": [{"mailbox_id": "support", "hold_reason": "restored", "deliveries": 1}]
+        "items": [{"mailbox_id": "support", "hold_reason": "restored", "deliveries": 1}],
+        "next_cursor": None,
     }
 
 

@@ -79,6 +79,16 @@ def test_every_call_is_described_and_nothing_else() -> None:
     assert described == {(route.method, "/v1" + route.path) for route in ROUTES}
 
 
+def test_every_list_says_whether_that_was_all() -> None:
+    lists = {
+        name: shape["required"]
+        for name, shape in DOCUMENT["components"]["schemas"].items()
+        if shape.get("properties", {}).get("items", {}).get("type") == "array"
+    }
+    assert {"JobList", "ConsumerList", "Holds", "Waiting"} <= lists.keys()
+    assert [name for name, needed in lists.items() if "next_cursor" not in needed] == []
+
+
 def test_every_call_is_told_to_people_and_nothing_else() -> None:
     told = [tuple(section.partition("`")[0].split(" ")) for section in SECTIONS]
     assert sorted(told) == sorted((route.method, "/v1" + route.path) for route in ROUTES)

@@ -150,6 +150,12 @@ def test_our_own_addresses_are_known_without_any_key(address: str, is_own: bool)
     assert AddressBook(BOXES, (), None, ()).is_own(address) is is_own
 
 
+@pytest.mark.parametrize("role", ["postmaster", "Abuse"])
+def test_who_is_postmaster_here_is_one_of_ours(role: str) -> None:
+    assert BOOK.is_own(f"{role}@Reply.example.com")
+    assert not BOOK.is_own(f"{role}@customer.example")
+
+
 def test_a_template_may_go_on_behind_its_token_and_be_written_in_capitals() -> None:
     odd = Mailbox(
         "odd", "odd@example.com", "", "main", reply_address="R-{token}-X@Reply.Example.com"

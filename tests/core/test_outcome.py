@@ -84,6 +84,8 @@ from support.replies import a_reply, read
         ("mail", "451 later", "temporary mailbox relay.deferred"),
         ("mail", "554 5.5.1 bad sequence", "permanent recipient mail.refused"),
         # what speaks of our sender
+        ("mail", "550 5.7.1 sender refused", "ours mailbox sender_refused"),
+        ("mail", "554 sender rejected, listed at Spamhaus", "ours relay ip.blocked"),
         (
             "mail",
             "553 5.7.1 <box@example.com>: Sender address rejected: not owned by user box",

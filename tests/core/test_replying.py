@@ -79,6 +79,11 @@ def test_reply_to_is_followed_within_the_organisation_of_from(
 
 ELSEWHERE = people("alice@elsewhere.example")
 BELOW = people("alice@mail.customer.example")
+UNPUBLISHED: dict[str, Any] = {
+    "from_organisation": "customer.example",
+    "reply_to_organisation": "mail.customer.example",
+    "is_from_published": False,
+}
 JUDGED = {
     "vouched for": (ELSEWHERE, {"is_vouched_for": True}, True),
     "vouched for, our own": (people(TOKEN), {"is_vouched_for": True}, False),
@@ -95,6 +100,22 @@ JUDGED = {
         },
         False,
     ),
+    "below, and no domain publishes anything": (BELOW, UNPUBLISHED, True),
+    "above, and no domain publishes anything": (
+        people("alice@customer.example"),
+        {**UNPUBLISHED, "sender": Person("Alice", "alice@mail.customer.example")},
+        True,
+    ),
+    "beside, and no domain publishes anything": (
+        BELOW,
+        {**UNPUBLISHED, "sender": Person("Alice", "alice@shop.customer.example")},
+        False,
+    ),
+    "below a country's, and no domain publishes anything": (
+        people("alice@mail.co.uk"),
+        {**UNPUBLISHED, "sender": Person("Alice", "alice@co.uk")},
+        False,
+    ),
     "below, and DNS did not say": (BELOW, {"from_organisation": "customer.example"}, False),
     "the same domain, and DNS did not say": (
         people("bob@customer.example"),
@@ -109,8 +130,11 @@ JUDGED = {
 def test_reply_to_is_followed_by_what_dns_said_of_the_organisations(
     reply_to: tuple[Person, ...], more: dict[str, Any], *, follows: bool
 ) -> None:
-    found = find_target(replace(EVENT, reply_to=reply_to, **more), OWN)
-    expected = Address(reply_to[0].address) if follows else A
+    event = replace(EVENT, reply_to=reply_to, **more)
+    assert event.sender is not None
+    found = find_target(event, OWN)
+    whom = reply_to[0] if follows else event.sender
+    expected = Address(whom.address, whom.name)
     assert found == goes_to(expected, ignores=not follows)
 
 

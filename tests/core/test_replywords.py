@@ -17,7 +17,8 @@ LINES: dict[ReasonCode, tuple[str, tuple[str, ...]]] = {
         "address not owned by user", "SendAsDenied; a@x.example not allowed", "send as another is not allowed here",
         "no permission to send as this sender", "sender address is not verified", "Email address is not verified",
         "Sending paused for this account", "this sender is not authorized", "this sender is not authorised",
-        "this sender is not allowed", "Sender address rejected",
+        "this sender is not allowed", "Sender address rejected", "access denied for this sender", "sender refused",
+        "sender rejected by policy",
     )),
     R.AUTH_FAILED: ("mail 550", (
         "Authentication required", "please authenticate first", "you must authenticate",

@@ -247,6 +247,7 @@ async def test_with_another_address_what_waits_keeps_its_from(tmp_path: Path) ->
         path.write_text(path.read_text().replace("support@example.com", "help@example.com"))
         await post.reload()
         await post.submit(to=["b@example.com"])
+        await post.quiet()
         await post.run(5 * 365 * 86_400)
         new, old = relay.transactions
         assert (new.sender, old.sender) == ("help@example.com", "help@example.com")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import trustme
 
+from postroom.core.ids import Kind, encode_id
 from postroom.ports.reloading import NotReloaded
 from support.inward import (
     ALICE,
@@ -41,9 +42,10 @@ class Office:
         self.relay = relay
         self.port = free_port()
 
-    def write(self, *, listener: str = "", more: str = "", mailbox: str = TEMPLATES) -> object:
-        place = LISTENER.format(port=self.port)
-        text = f"{place}{listener}\n{more}" if listener != "none" else more
+    def write(
+        self, *, place: str = LISTENER, listener: str = "", more: str = "", mailbox: str = TEMPLATES
+    ) -> object:
+        text = f"{place.format(port=self.port)}{listener}\n{more}" if listener != "none" else more
         return settings(self.folder, self.relay.port, mailbox=f"{ARTICLE}\n{mailbox}", more=text)
 
 
@@ -84,6 +86,27 @@ async def test_a_session_that_is_open_knows_the_new_addresses_too(tmp_path: Path
             house.write(more=OTHER)
             await post.reload()
             assert (await client.say("RCPT TO:<other@example.com>")).startswith("250")
+
+
+async def test_our_own_postmaster_is_never_answered_in_a_new_domain_either(
+    tmp_path: Path,
+) -> None:
+    async with office(tmp_path) as (house, post):
+
+        async def faults(number: int, sender: str) -> list[str | None]:
+            content = mail(f"Hello {number}", From=sender)
+            assert (await mail_to(house.port, content, SUPPORT)).startswith("250")
+            await events(post, number)
+            asked = {"in_reply_to_event": encode_id(Kind.EVENT, number)}
+            found = await post.problems(**asked, to=["ann@one.example"], subject=None)
+            return [one.code for one in found]
+
+        assert await faults(1, "postmaster@reply.example.com") == ["reply_target"]
+        assert await faults(2, "abuse@new.example") == ["recipient_not_in_thread"]
+        place = LISTENER.replace('"example.com",', '"new.example", "example.com",')
+        house.write(place=place)
+        await post.reload()
+        assert await faults(3, "Abuse@New.example") == ["reply_target"]
 
 
 async def test_what_a_mailbox_accepts_follows(tmp_path: Path) -> None:

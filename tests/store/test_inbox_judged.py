@@ -107,10 +107,14 @@ async def test_an_event_says_where_answers_are_asked_for_elsewhere(office: PostO
 
 
 ANSWERED = {
-    "vouched for": (judged(Verdict.PASS), (True, "customer.example", None)),
+    "vouched for": (judged(Verdict.PASS), (True, "customer.example", None, False)),
     "of two organisations": (
         judged(reply_to_organisation="elsewhere.example"),
-        (False, "customer.example", "elsewhere.example"),
+        (False, "customer.example", "elsewhere.example", False),
+    ),
+    "of a domain that publishes": (
+        judged(dmarc=Dmarc(Outcome.FAIL, "customer.example", "none")),
+        (False, "customer.example", None, True),
     ),
 }
 
@@ -126,4 +130,5 @@ async def test_an_answer_knows_what_was_found_out_about_the_mail(
         answered.is_vouched_for,
         answered.from_organisation,
         answered.reply_to_organisation,
+        answered.is_from_published,
     )

@@ -230,6 +230,7 @@ async def test_a_thread_is_told_with_our_deliveries_and_what_came(office: PostOf
     found = await office.outbox.conversations.find_thread(thread_of(done), 10)
     assert found is not None
     assert [one.number for one in found.deliveries] == [number, again.deliveries[0].number]
+    assert [one.subject for one in found.deliveries] == ["Report"] * 2
     assert [one.type for one in found.events] == [
         "delivery.sent",
         "reply.received",

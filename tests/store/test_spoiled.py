@@ -7,20 +7,19 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState, HoldReason
-from postroom.core.mailbox import Lane
 from postroom.core.record import DeliveryRecord
 from postroom.core.retention import Retention
-from postroom.ports.arriving import Doubled, Published
+from postroom.ports.accepting import Accepted
+from postroom.ports.arriving import Doubled
 from postroom.ports.desk import Actor, DeliveryFilter, JobFilter
-from postroom.ports.looping import Started
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
-from support.store_host import NOON, outbox_in, rows_in, sqlite_error
-from support.store_jobs import new_job, outcome_of, start_of
+from support.store_host import outbox_in, sqlite_error
+from support.store_jobs import new_job
 
 
 def damage(sql: str):  # type: ignore[no-untyped-def]
@@ -29,90 +28,6 @@ def damage(sql: str):  # type: ignore[no-untyped-def]
         return UnitResult(None)
 
     return unit
-
-
-TEXTS = (
-    "delivery SET recipient",
-    "delivery SET mailbox_id",
-    "delivery SET domain",
-    "delivery SET message_id",
-    "job SET trace_id",
-    "job SET metadata",
-    "thread SET conversation_key",
-    "thread SET metadata",
-)
-
-
-def spoil(text: str):  # type: ignore[no-untyped-def]
-    return damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) || number")
-
-
-@pytest.mark.parametrize("text", TEXTS)
-async def test_what_became_of_a_delivery_is_stored_whatever_is_damaged_of_it(
-    tmp_path: Path, text: str
-) -> None:
-    async with outbox_in(tmp_path) as outbox:
-        await outbox.intake.accept(new_job(outbox.intake))
-        await outbox.intake.accept(new_job(outbox.intake, not_after=Instant(NOON + 1)))
-        started = await outbox.loop.start(start_of(1))
-        assert isinstance(started, Started)
-        await outbox.loop.mark(1, started.claim, NOON)
-        await outbox.database.write(spoil(text), lane=WriteLane.REST)
-        sent = outcome_of(1, started.claim, DeliveryState.SENT)
-        assert await outbox.loop.finish(sent) is DeliveryState.SENT
-        assert await outbox.loop.end_expired(Instant(NOON + 2), 10) == 1
-    told = [kind for (kind,) in rows_in(tmp_path, "SELECT type FROM event ORDER BY seq")]
-    assert told == ["delivery.sent", "delivery.failed"]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-async def test_a_daemon_starts_whatever_is_damaged_of_what_a_crash_left(
-    tmp_path: Path, text: str
-) -> None:
-    async with outbox_in(tmp_path) as outbox:
-        for number in (1, 2):
-            await outbox.intake.accept(new_job(outbox.intake))
-            started = await outbox.loop.start(start_of(number))
-            assert isinstance(started, Started)
-        await outbox.loop.mark(2, started.claim, NOON)
-        await outbox.database.write(spoil(text), lane=WriteLane.REST)
-    async with outbox_in(tmp_path):
-        states = [state for (state,) in rows_in(tmp_path, "SELECT state FROM delivery")]
-        assert states == ["pending", "uncertain"]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_set_aside"),
-    [
-        ("delivery SET domain", True),
-        ("delivery SET mailbox_id", False),
-        ("job SET mailbox_id", False),
-    ],
-)
-async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
-    tmp_path: Path, text: str, *, is_set_aside: bool
-) -> None:
-    configured = frozenset({"support"})
-    async with outbox_in(tmp_path) as outbox:
-        await outbox.intake.accept(new_job(outbox.intake))
-        await outbox.intake.accept(new_job(outbox.intake))
-        spoilt = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) WHERE number = 1")
-        await outbox.database.write(spoilt, lane=WriteLane.REST)
-    async with outbox_in(tmp_path) as outbox:
-        await outbox.admin.hold_missing_mailboxes(configured, NOON)
-        counts = await outbox.reader.count_by_state()
-        assert {mailbox for mailbox, _, _ in counts} == configured
-        assert "support" in await outbox.reader.count_accepted(NOON)
-        assert await outbox.loop.find_mailbox_queues() == (("support", Lane.STANDARD),)
-        found = await outbox.loop.find_waiting(
-            "support", Lane.STANDARD, domain=None, skip=frozenset(), after=None, limit=10
-        )
-        started = [await outbox.loop.start(start_of(row.number)) for row in found]
-        assert isinstance(started[-1], Started)
-        first = await outbox.database.read(
-            lambda conn: conn.execute("SELECT hold_reason FROM delivery").fetchone()[0]
-        )
-        assert first == ("unreadable" if is_set_aside else None)
 
 
 async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:
@@ -129,45 +44,67 @@ async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Pat
         assert await desk.lease() == ()
 
 
-OF_THREADS = (
-    "conversation_key = CAST(x'ff' AS TEXT)",
-    "metadata = CAST(x'ff' AS TEXT)",
-    "metadata = '{'",
-)
-
-
-@pytest.mark.parametrize("text", [*OF_THREADS, "mailbox_id = CAST(x'ff' AS TEXT)"])
-async def test_a_damaged_thread_is_leased_and_keeps_no_other_from_whoever_asks(
-    tmp_path: Path, text: str
+async def test_a_thread_whose_metadata_can_not_be_read_is_leased_without_them(
+    tmp_path: Path,
 ) -> None:
     async with lease_desk(tmp_path) as desk:
-        seq = await desk.event(await desk.thread())
-        spoilt = damage(f"UPDATE thread SET {text}")  # noqa: S608
-        await desk.outbox.database.write(spoilt, lane=WriteLane.REST)
-        later = await desk.event(await desk.thread())
-        first, second = await desk.lease(max_threads=2)
-        assert (seqs(first), seqs(second)) == ([seq], [later])
-        await desk.extend(first)
-        await desk.release(first)
-        desk.pass_s(3600)
-        await desk.outbox.leases.sweep(desk.clock.now())
-        await desk.complete(await desk.one())
+        thread = await desk.thread()
+        await desk.event(thread)
+        spoil = damage("UPDATE thread SET metadata = '{'")
+        await desk.outbox.database.write(spoil, lane=WriteLane.REST)
+        found = await desk.outbox.conversations.find_thread(thread, 9)
+        assert found is not None
+        assert (await desk.one()).thread.metadata == found.metadata == {}
 
 
-@pytest.mark.parametrize(
-    "text", [*(f"thread SET {one}" for one in OF_THREADS), "event SET data = '{'"]
-)
-async def test_an_answer_and_its_copy_come_into_a_damaged_thread(tmp_path: Path, text: str) -> None:
+async def test_an_event_of_a_thread_whose_metadata_can_not_be_read_is_whole_but_for_them(
+    tmp_path: Path,
+) -> None:
     async with outbox_in(tmp_path) as outbox:
         office = PostOffice(outbox)
-        await office.sent()
-        mail = in_mail(message_id="<1@customer.example>")
-        await office.publish(mail, token_of(1))
-        await outbox.database.write(damage(f"UPDATE {text}"), lane=WriteLane.REST)
-        assert isinstance(await office.publish(mail, token_of(1)), Doubled)
-        again = await office.publish(in_mail(message_id="<2@customer.example>"), token_of(1))
-        assert isinstance(again, Published)
-        assert again.thread_number == 1
+        done = await office.sent(metadata=(("run", "7"),))
+        for table in ("job", "thread"):
+            spoil = damage(f"UPDATE {table} SET metadata = '{{'")  # noqa: S608
+            await outbox.database.write(spoil, lane=WriteLane.REST)
+        await office.published(in_mail(), token_of(done.deliveries[0].number))
+        await office.sent(thread_number=done.deliveries[0].thread_number)
+        sent, came, again = await outbox.reader.find_events(0, 9)
+        assert sent.data["metadata"] == {"run": "7"}
+        assert came.data["thread"]["metadata"] == again.data["thread"]["metadata"] == {}
+        assert came.data["message"]["subject"] == "Re: Report"
+
+
+async def test_an_event_that_can_not_be_read_stops_no_answer_to_another_of_its_thread(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        (delivery,) = (await office.sent()).deliveries
+        for subject in ("Re: Report", "Re: Report, again"):
+            await office.published(in_mail(subject=subject), token_of(delivery.number))
+        _, broken, whole = await outbox.reader.find_events(0, 9)
+        spoil = damage(f"UPDATE event SET data = '{{' WHERE seq = {broken.seq}")  # noqa: S608
+        await outbox.database.write(spoil, lane=WriteLane.REST)
+        found = await outbox.intake.find_answered(whole.seq)
+        sent = await outbox.reader.find_delivery(delivery.number)
+        assert found is not None
+        assert sent is not None
+        assert (found.subject, found.chain[0]) == ("Re: Report, again", sent.message_id)
+        assert await outbox.intake.find_chain(delivery.thread_number) == found.chain
+        other = await outbox.intake.find_answered(broken.seq)
+        assert other is not None
+        assert (other.kind, other.thread_number) == (None, delivery.thread_number)
+
+
+async def test_a_second_copy_of_a_mail_whose_event_can_not_be_read_is_taken_as_one(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        await office.published(in_mail())
+        await outbox.database.write(damage("UPDATE event SET data = '{'"), lane=WriteLane.REST)
+        assert isinstance(await office.publish(in_mail()), Doubled)
+        assert await outbox.inbox.find_received(0, 9) == ()
 
 
 async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: Path) -> None:
@@ -177,6 +114,22 @@ async def test_a_job_whose_request_can_not_be_read_is_told_without_it(tmp_path: 
         found = await outbox.reader.find_job(1)
         assert found is not None
         assert (found.spec, len(found.deliveries)) == ({"unreadable": True}, 1)
+
+
+async def test_a_delivery_whose_request_can_not_be_read_is_told_without_its_subject(
+    tmp_path: Path,
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        taken = await outbox.intake.accept(new_job(outbox.intake))
+        assert isinstance(taken, Accepted)
+        await outbox.database.write(damage("UPDATE job SET spec = '['"), lane=WriteLane.REST)
+        (told,) = taken.deliveries
+        one = await outbox.reader.find_delivery(told.number)
+        (listed,) = (await outbox.reader.find_deliveries(DeliveryFilter("support"), None, 9)).items
+        thread = await outbox.conversations.find_thread(told.thread_number, 9)
+        assert one is not None
+        assert thread is not None
+        assert [found.subject for found in (one, listed, *thread.deliveries)] == [None] * 3
 
 
 async def test_age_takes_a_job_whose_body_can_not_be_read_and_leaves_its_files(

@@ -224,6 +224,7 @@ class Holds(Answered, frozen=True):
     """All of them, one for each mailbox and reason."""
 
     items: list[Hold]
+    next_cursor: None
 
 
 class BulkAnswer(Answered, frozen=True):

@@ -87,6 +87,7 @@ class ConsumerList(Answered, frozen=True):
     """Every consumer, by name."""
 
     items: list[Consumer]
+    next_cursor: None
 
 
 class RevivedEvent(Answered, frozen=True):

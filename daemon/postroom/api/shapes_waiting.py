@@ -53,5 +53,6 @@ class Waiting(Answered, frozen=True):
     in_flight: int
     slots: int
     items: list[Lane]
+    next_cursor: None
     holds: list[Hold]
     retries: list[Retries]

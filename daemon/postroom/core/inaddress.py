@@ -91,18 +91,19 @@ class AddressBook:
         )
         if mailbox_id is not None:
             return Ours(mailbox_id, None)
-        if local in _ROLES and domain in self._domains and self._postmaster is not None:
+        if self._postmaster is not None and self._is_role(local, domain):
             return Ours(self._postmaster, None)
         return Unknown(is_foreign=domain not in self._ours)
 
     def is_own(self, address: str) -> bool:
-        """Whether it is an address of a mailbox, with a tag or without, or has the shape of one with a token."""
+        """Whether a mailbox or postmaster gets its mail, tags or not, or it has the shape of an address with a token."""
         local, _, domain = address.lower().rpartition("@")
         plain = local.partition("+")[0]
         return (
             f"{local}@{domain}" in self._by_address
             or f"{plain}@{domain}" in self._by_address
             or any(_fitting(one, local, domain) is not None for one in self._templates)
+            or self._is_role(local, domain)
         )
 
     def find_tokens(self, addresses: Sequence[str], now: Instant) -> tuple[tuple[str, Token], ...]:
@@ -113,6 +114,9 @@ class AddressBook:
             for one in found
             if isinstance(one, Ours) and one.token is not None
         )
+
+    def _is_role(self, local: str, domain: str) -> bool:
+        return local in _ROLES and domain in self._domains
 
     def _find_token(self, local: str, domain: str, now: Instant) -> Ours | Unknown | KeyLost | None:
         """Mailboxes may share a template: the token says whose it is."""

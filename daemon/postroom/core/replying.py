@@ -5,8 +5,9 @@ mail, else to From. A machine, a list, the
 null sender and we ourselves are never answered. Of mail that a list sent on, neither Reply-To (lists put themselves
 there) nor To and Cc (one of which is the list) count.
 
-Organisations are those that DNS told when the mail came in (RFC 9989). Known limit: of a mail whose organisation is not
-known they are told by a short rule, see `organisation`.
+Organisations are those that DNS told when the mail came in (RFC 9989). Where nothing that is published tells them apart,
+a domain above or below that in From is of the same one. Known limit: there, and of a mail whose organisation is not known,
+they are told by a short rule, see `organisation`.
 """
 
 from collections.abc import Callable, Iterable
@@ -55,7 +56,8 @@ class Answered:
 
     `kind` is None for an event that is no mail. `chain`: Message-IDs of the thread, oldest first. `participants`: the
     keys of those who wrote in the thread or were written to, but for what only this event adds. `is_vouched_for`: the
-    verdict on the mail is `pass`; organisations are None where they are not known.
+    verdict on the mail is `pass`; organisations are None where they are not known. `is_from_published`: a domain says
+    by DMARC how From is to be judged; else nothing in DNS tells organisations apart.
     """
 
     seq: int
@@ -76,6 +78,7 @@ class Answered:
     is_vouched_for: bool = False
     from_organisation: str | None = None
     reply_to_organisation: str | None = None
+    is_from_published: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +156,17 @@ def _may_ask_for(event: Answered, sender: Address, people: tuple[Address, ...]) 
     """Whether who wrote may have answers sent to these people."""
     if event.is_vouched_for or all(one.domain == sender.domain for one in people):
         return True
-    home = event.from_organisation
-    if home is not None:
-        return home == event.reply_to_organisation
-    return all(organisation(one.domain) == organisation(sender.domain) for one in people)
+    home, there = event.from_organisation, event.reply_to_organisation
+    if home is not None and (event.is_from_published or there is None):
+        return home == there
+    is_near = all(organisation(one.domain) == organisation(sender.domain) for one in people)
+    return is_near and (home is None or all(_is_line(one, sender) for one in people))
+
+
+def _is_line(one: Address, other: Address) -> bool:
+    """Whether one domain lies below the other: who has the upper one gave the lower one away."""
+    longer, shorter = sorted((one.domain, other.domain), key=len, reverse=True)
+    return longer.endswith(f".{shorter}")
 
 
 def _people_of(event: Answered) -> frozenset[str]:

@@ -189,6 +189,10 @@ WORDS_AFTER: Final = (
     Words(("line too long",), MALFORMED),
     # the relay
     Words(("insufficient system storage",), STORAGE),
+    # who we are, where nothing says it better
+    Words(("sender", "denied"), SENDER, codes="5", stages=_MAIL),
+    Words(("sender", "refused"), SENDER, codes="5", stages=_MAIL),
+    Words(("sender", "rejected"), SENDER, codes="5", stages=_MAIL),
 )
 
 OTHER_STATUS: Final[dict[str, Reading]] = {

@@ -4,7 +4,7 @@ What the event says can not change; who takes part and what came before is looke
 accepts. A lease and an earlier answer are judged in that transaction.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,15 +45,17 @@ class Filled:
 
 
 class Conversations:
-    """Knows the conversations of all mailboxes."""
+    """Knows the conversations of all mailboxes; `domains` are the listener's."""
 
-    def __init__(self, intake: Intake, mailboxes: Mapping[str, Mailbox]) -> None:
+    def __init__(
+        self, intake: Intake, mailboxes: Mapping[str, Mailbox], domains: Sequence[str] = ()
+    ) -> None:
         self._intake = intake
-        self._own = AddressBook(mailboxes, (), None, ())
+        self.switch(mailboxes, domains)
 
-    def switch(self, mailboxes: Mapping[str, Mailbox]) -> None:
-        """Know the addresses of these mailboxes as ours."""
-        self._own = AddressBook(mailboxes, (), None, ())
+    def switch(self, mailboxes: Mapping[str, Mailbox], domains: Sequence[str]) -> None:
+        """Know the addresses of these mailboxes as ours, and postmaster and abuse of the domains."""
+        self._own = AddressBook(mailboxes, domains, None, ())
 
     async def find_answered(self, job: Job) -> Answered | None:
         """The event that the job answers; None where it answers none, or there is no such event."""

@@ -36,7 +36,7 @@ _TRIES: Final = 2  # the second where retention took a file between gathering an
 class SubmitParts:
     """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number.
 
-    `signing` makes the tokens of addresses that answers come back to.
+    `signing` makes the tokens of addresses that answers come back to; `domains` are the listener's.
     """
 
     intake: Intake
@@ -47,6 +47,7 @@ class SubmitParts:
     depth: Callable[[str], int]
     find_job: FindJob
     signing: Signing | None = None
+    domains: Sequence[str] = ()
 
 
 class JobSubmitter:
@@ -54,13 +55,13 @@ class JobSubmitter:
 
     def __init__(self, parts: SubmitParts) -> None:
         self._parts = parts
-        self._conversations = Conversations(parts.intake, parts.mailboxes)
+        self._conversations = Conversations(parts.intake, parts.mailboxes, parts.domains)
         self.room = Room(parts.depth, parts.clock)
 
-    def switch(self, signing: Signing | None) -> None:
-        """Sign so from now on, and know the addresses of the mailboxes that there are now."""
-        self._parts = replace(self._parts, signing=signing)
-        self._conversations.switch(self._parts.mailboxes)
+    def switch(self, signing: Signing | None, domains: Sequence[str]) -> None:
+        """Sign so from now on, and know the addresses that are ours now."""
+        self._parts = replace(self._parts, signing=signing, domains=domains)
+        self._conversations.switch(self._parts.mailboxes, domains)
 
     async def submit(
         self,

@@ -47,7 +47,7 @@ from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
 from postroom.service.live import Live
 from postroom.service.ownermail import OwnerMail
-from postroom.service.reloading import Reloader, ReloadParts, signing
+from postroom.service.reloading import Reloader, ReloadParts, served, signing
 from postroom.service.sampling import SampleParts, Sampler
 from postroom.service.tools import Tools
 from postroom.service.views import LoopView
@@ -134,6 +134,7 @@ async def join(
             depth=depth.depth,
             find_job=outbox.reader.find_job,
             signing=signing(settings, ring),
+            domains=served(settings),
         )
     )
     await _seed_limits(submitter, outbox, clock)

@@ -177,7 +177,7 @@ class Reloader:
         parts.mailboxes.become(settings.mailboxes)
         parts.way.switch(settings, stored, Moment(clock.now(), clock.monotonic()))
         parts.dispatcher.switch(parts.way.worlds)
-        parts.submitter.switch(signing(settings, ring))
+        parts.submitter.switch(signing(settings, ring), served(settings))
         parts.doubts.switch(settings.mailboxes)
         parts.digests.switch(settings.digest.at)
         if parts.inward is not None and plan.listening is not None:
@@ -191,6 +191,11 @@ class Reloader:
 def signing(settings: Settings, ring: KeyRing) -> Signing | None:
     """How tokens are made; None where no answers come in."""
     return Signing(ring.keys[0], settings.tokens.expiry) if ring.keys else None
+
+
+def served(settings: Settings) -> tuple[str, ...]:
+    """The domains whose postmaster is one of us."""
+    return settings.listener.domains if settings.listener else ()
 
 
 def _plan(read: Callable[[], Settings], before: Settings, *, has_way_in: bool) -> _Plan:

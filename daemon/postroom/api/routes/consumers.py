@@ -18,7 +18,7 @@ from postroom.ports.leasing import TooManyConsumers
 async def list_consumers(call: Call[Asked, None]) -> Result:
     """Every consumer."""
     found = await call.parts.leases.find_consumers()
-    return Answer(ConsumerList(items=[render_consumer(one) for one in found]))
+    return Answer(ConsumerList(items=[render_consumer(one) for one in found], next_cursor=None))
 
 
 async def make_consumer(call: Call[Asked, MakeConsumer]) -> Result:

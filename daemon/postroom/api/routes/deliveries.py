@@ -98,7 +98,7 @@ async def list_holds(call: Call[Asked, None]) -> Result:
     """What waits for a person or for its mailbox, counted."""
     found = await call.parts.reader.find_holds()
     items = [Hold(one.mailbox_id, str(one.hold_reason), one.deliveries) for one in found]
-    return Answer(Holds(items=items))
+    return Answer(Holds(items=items, next_cursor=None))
 
 
 async def resolve_delivery(call: Call[Asked, Resolve]) -> Result:

@@ -43,6 +43,7 @@ async def list_waiting(call: Call[WaitingQuery, None]) -> Result:
             in_flight=stats.in_flight,
             slots=stats.slots,
             items=_lanes(parts, stats, chosen, asked.priority),
+            next_cursor=None,
             holds=[Hold(one.mailbox_id, str(one.hold_reason), one.deliveries) for one in holds],
             retries=[
                 Retries(

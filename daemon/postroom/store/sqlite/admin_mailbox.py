@@ -29,6 +29,7 @@ _RESUME: Final = """
         probe_s = 0, good_in_row = 0
     WHERE id = ?"""
 
+# As with a pause: a complaint that a report told of stays known for one.
 _SUPPRESS: Final = f"""
     INSERT INTO suppression (mailbox_id, address_key, address, reason, by, created_at) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (address_key, mailbox_id) DO UPDATE SET

@@ -13,7 +13,8 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.ports.changes import EventPublished
-from postroom.store.sqlite.log import NewEvent, append, raw_object, thread_picture
+from postroom.store.sqlite.log import NewEvent, append, thread_picture
+from postroom.store.sqlite.spoiled import find_metadata
 
 
 _PICTURE: Final = """
@@ -63,7 +64,7 @@ def _picture(row: sqlite3.Row) -> dict[str, object]:
         },
         "job_id": encode_id(Kind.JOB, row["job"]),
         "trace_id": row["trace_id"],
-        "metadata": raw_object(row["metadata"]),
+        "metadata": find_metadata(row["metadata"]),
         "delivery": {
             "id": encode_id(Kind.DELIVERY, row["number"]),
             "recipient": row["recipient"],

@@ -11,7 +11,7 @@ from postroom.core.instant import Instant
 from postroom.core.record import EventRecord
 from postroom.ports.leasing import Lease, ThreadView
 from postroom.store.sqlite import rows
-from postroom.store.sqlite.spoiled import find_document
+from postroom.store.sqlite.spoiled import find_metadata
 
 
 MAX_EVENTS: Final = 100  # CONTRACT §4: of one lease
@@ -113,11 +113,10 @@ def seqs_text(seqs: Iterable[int]) -> str:
 
 def _thread(conn: sqlite3.Connection, number: int) -> ThreadView:
     row = conn.execute(_THREAD, (number,)).fetchone()
-    metadata = row["metadata"]
     return ThreadView(
         number=row["number"],
         version=row["version"],
         mailbox_id=row["mailbox_id"],
         conversation_id=row["conversation_key"],
-        metadata=(metadata and find_document(metadata, dict[str, str])) or {},
+        metadata=find_metadata(row["metadata"]),
     )

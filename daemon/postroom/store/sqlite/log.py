@@ -8,11 +8,10 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
 from postroom.ports.changes import EventPublished, LogGrew
+from postroom.store.sqlite.spoiled import find_metadata
 
 
 _INSERT: Final = """
@@ -84,10 +83,5 @@ def thread_picture(
         "version": version,
         "conversation_id": conversation_key,
         **match,
-        "metadata": raw_object(metadata),
+        "metadata": find_metadata(metadata),
     }
-
-
-def raw_object(text: str | None) -> msgspec.Raw:
-    """A JSON object as it is stored; an empty one for NULL."""
-    return msgspec.Raw(b"{}" if text is None else text.encode())

@@ -13,6 +13,7 @@ from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.replying import Answered
 from postroom.store.sqlite.accept_unit import FIND_THREAD
+from postroom.store.sqlite.spoiled import find_document
 
 
 _LATEST: Final = 40
@@ -55,10 +56,15 @@ class _Automation(msgspec.Struct):
     kind: AutomationKind
 
 
+class _Dmarc(msgspec.Struct):
+    domain: str | None = None
+
+
 class _Authentication(msgspec.Struct):
     verdict: str | None = None
     from_organisation: str | None = None
     reply_to_organisation: str | None = None
+    dmarc: _Dmarc | None = None
 
 
 class _Event(msgspec.Struct):
@@ -70,15 +76,12 @@ class _Event(msgspec.Struct):
     authentication: _Authentication | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Event)
-
-
 def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
     """An event with its thread as an answer needs them."""
     row = conn.execute(_EVENT, (seq,)).fetchone()
     if row is None:
         return None
-    event = _DECODER.decode(row["data"])
+    event = _read(row)
     message = event.message or _Message()
     thread = row["thread"]
     is_mail = event.message is not None and event.automation is not None
@@ -103,6 +106,7 @@ def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
         is_vouched_for=found.verdict == Verdict.PASS,
         from_organisation=found.from_organisation,
         reply_to_organisation=found.reply_to_organisation,
+        is_from_published=found.dmarc is None or found.dmarc.domain is not None,
     )
 
 
@@ -123,6 +127,11 @@ def find_chains(
     return found
 
 
+def _read(row: sqlite3.Row) -> _Event:
+    """One that is damaged says nothing, and stops no answer to another."""
+    return find_document(row["data"], _Event) or _Event()
+
+
 def _chain(conn: sqlite3.Connection, thread: int) -> tuple[str, ...]:
     """In the order of their time; of two at once ours is the first."""
     found: dict[str, tuple[int, bool, int]] = {}
@@ -130,7 +139,7 @@ def _chain(conn: sqlite3.Connection, thread: int) -> tuple[str, ...]:
         for row in conn.execute(_SENT.format(order=order), (thread, limit)):
             found.setdefault(row["message_id"], (row["at"], False, row["number"]))
         for row in conn.execute(_CAME.format(order=order), (thread, limit)):
-            message = _DECODER.decode(row["data"]).message
+            message = _read(row).message
             if message is not None and message.message_id:
                 found.setdefault(message.message_id, (row["at"], True, row["number"]))
     return tuple(sorted(found, key=lambda id_: found[id_]))
@@ -140,7 +149,7 @@ def _participants(conn: sqlite3.Connection, thread: int) -> frozenset[str]:
     """Keys of whom we wrote to, and of those whom people's mail names."""
     keys = {row["recipient_key"] for row in conn.execute(_OURS, (thread,))}
     for row in conn.execute(_CAME.format(order="DESC"), (thread, _LATEST)):
-        event = _DECODER.decode(row["data"])
+        event = _read(row)
         message = event.message or _Message()
         people = [message.sender] if message.sender else []
         if event.automation and event.automation.kind is AutomationKind.HUMAN:

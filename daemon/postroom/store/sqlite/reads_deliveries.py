@@ -27,11 +27,7 @@ from postroom.store.sqlite.spoiled import find_word, is_damaged, readable
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
 _LOOK: Final = 1_000
 
-_ONE: Final = f"""
-    SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id,
-        (SELECT CASE WHEN json_valid(spec) THEN json_extract(spec, '$.subject') END FROM job
-            WHERE job.number = delivery.job) AS subject
-    FROM delivery WHERE number = ?"""
+_ONE: Final = f"SELECT {rows.DELIVERY_OF_JOB} FROM delivery WHERE number = ?"
 _WAYS_BACK: Final = "SELECT head, envelope_from FROM delivery WHERE number = ?"
 _PLACE: Final = "SELECT state, created_at FROM delivery WHERE number = ?"
 _HISTORY: Final = f"SELECT {rows.HISTORY} FROM history WHERE delivery = ? ORDER BY number"
@@ -92,10 +88,8 @@ def find_delivery(conn: sqlite3.Connection, number: int) -> DeliveryRecord | Non
         return None
     history = tuple(rows.history_of(past) for past in conn.execute(_HISTORY, (number,)))
     head, return_path = conn.execute(_WAYS_BACK, (number,)).fetchone()
-    found = rows.delivery_of(row, history, row["trace_id"])
-    return replace(
-        found, subject=row["subject"], reply_to=reply_to_of(head), return_path=return_path
-    )
+    found = rows.delivery_of_job(row)
+    return replace(found, history=history, reply_to=reply_to_of(head), return_path=return_path)
 
 
 def find_deliveries(
@@ -247,8 +241,7 @@ def _is_candidate(
 
 
 def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
-    row = conn.execute(_ONE, (number,)).fetchone()
-    return replace(rows.delivery_of(row, trace_id=row["trace_id"]), subject=row["subject"])
+    return rows.delivery_of_job(conn.execute(_ONE, (number,)).fetchone())
 
 
 def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:

@@ -3,14 +3,13 @@
 import sqlite3
 from typing import Final
 
-import msgspec
-
 from postroom.core.instant import Instant
 from postroom.core.record import HoldRecord, ThreadRecord
 from postroom.core.velocity import HoldScope
 from postroom.ports.arriving import RawFile
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.holds import find_holds
+from postroom.store.sqlite.spoiled import find_metadata
 
 
 _RAW: Final = """
@@ -19,12 +18,9 @@ _RAW: Final = """
 _THREAD: Final = """
     SELECT number, version, mailbox_id, conversation_key, metadata, created_at FROM thread WHERE number = ?"""
 _DELIVERIES: Final = f"""
-    SELECT {rows.DELIVERY}, (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id
-    FROM delivery WHERE thread = ? ORDER BY job DESC, number DESC LIMIT ?"""
+    SELECT {rows.DELIVERY_OF_JOB} FROM delivery WHERE thread = ? ORDER BY job DESC, number DESC LIMIT ?"""
 _EVENTS: Final = """
     SELECT seq, type, mailbox_id, created_at, data FROM event WHERE thread = ? ORDER BY seq DESC LIMIT ?"""
-
-_METADATA: Final = msgspec.json.Decoder(dict[str, str])
 
 
 def find_event_raw(conn: sqlite3.Connection, seq: int) -> bytes | RawFile | None:
@@ -49,11 +45,9 @@ def find_thread(conn: sqlite3.Connection, number: int, limit: int) -> ThreadReco
         version=row["version"],
         mailbox_id=row["mailbox_id"],
         conversation_id=row["conversation_key"],
-        metadata={} if row["metadata"] is None else _METADATA.decode(row["metadata"]),
+        metadata=find_metadata(row["metadata"]),
         created_at=Instant(row["created_at"]),
-        deliveries=tuple(
-            rows.delivery_of(one, trace_id=one["trace_id"]) for one in reversed(deliveries[:limit])
-        ),
+        deliveries=tuple(rows.delivery_of_job(one) for one in reversed(deliveries[:limit])),
         events=tuple(rows.event_of(one) for one in reversed(events[:limit])),
         is_whole=len(deliveries) <= limit and len(events) <= limit,
         holds=tuple(_hold_of(one) for one in find_holds(conn, number)),

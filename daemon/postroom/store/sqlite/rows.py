@@ -1,6 +1,7 @@
 """Stored rows as the records that the roads know."""
 
 import sqlite3
+from dataclasses import replace
 from typing import Final
 
 from postroom.core.delivery import DeliveryState, Feedback, HoldReason
@@ -28,6 +29,11 @@ DELIVERY: Final = """
     message_id, attempts, series_attempts, deferrals, crashes, doubts, stage, marked_at, reply_code, enhanced_status,
     reply_text, relay_message_id, settled_by, has_attachments, created_at, feedback,
     resends, no_resend, cancel_asked, settled_at"""
+# With what its job knows; a request that is damaged has no subject.
+DELIVERY_OF_JOB: Final = f"""{DELIVERY},
+    (SELECT trace_id FROM job WHERE job.number = delivery.job) AS trace_id,
+    (SELECT CASE WHEN json_valid(spec) THEN json_extract(spec, '$.subject') END
+        FROM job WHERE job.number = delivery.job) AS subject"""
 JOB: Final = "number, mailbox_id, created_at, trace_id, idempotency_key, conversation_key, lane, copies, spec"
 HISTORY: Final = (
     "before, after, at, reason_code, reply_code, enhanced_status, reply_text, attempt, by"
@@ -35,10 +41,8 @@ HISTORY: Final = (
 SUPPRESSION: Final = "number, mailbox_id, address, reason, by, created_at"
 
 
-def delivery_of(
-    row: sqlite3.Row, history: tuple[HistoryRow, ...] = (), trace_id: str | None = None
-) -> DeliveryRecord:
-    """A delivery from its DELIVERY columns, and what else was read for it."""
+def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
+    """A delivery from its DELIVERY columns."""
     return DeliveryRecord(
         number=row["number"],
         job_number=row["job"],
@@ -68,14 +72,17 @@ def delivery_of(
         settled_by=row["settled_by"],
         has_attachments=bool(row["has_attachments"]),
         created_at=Instant(row["created_at"]),
-        history=history,
-        trace_id=trace_id,
         feedback=find_word(Feedback, row["feedback"]) or Feedback.NONE,
         resends=row["resends"],
         no_resend=find_word(ReasonCode, row["no_resend"]),
         is_cancel_asked=bool(row["cancel_asked"]),
         settled_at=row["settled_at"],
     )
+
+
+def delivery_of_job(row: sqlite3.Row) -> DeliveryRecord:
+    """A delivery from its DELIVERY_OF_JOB columns."""
+    return replace(delivery_of(row), trace_id=row["trace_id"], subject=row["subject"])
 
 
 def hold_reason_of(stored: str | None) -> HoldReason | None:

@@ -47,6 +47,11 @@ def is_damaged(text: str) -> bool:
     return _SIGN in text
 
 
+def find_metadata(text: str | None) -> dict[str, str]:
+    """A caller's own pairs; none where there are none, or they are damaged: whatever they belong to is worth more."""
+    return {} if text is None else find_document(text, dict[str, str]) or {}
+
+
 def find_document(text: str, kind: type[T]) -> T | None:
     """A stored JSON document; None where it is damaged."""
     try:
