@@ -9,10 +9,11 @@ import pytest
 
 from postroom.core.alert import AlertKey, AlertKind, AlertScope
 from postroom.core.breaker import CLOSED, trip
+from postroom.core.changeover import mailbox_state, relay_state
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
-from postroom.core.world import Host, RelayState, World, mailbox_state, relay_state
+from postroom.core.world import Host, RelayState, World
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth
 from postroom.ops.logbook import Logbook

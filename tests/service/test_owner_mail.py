@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from postroom.core.breaker import CLOSED, fault, trip
+from postroom.core.changeover import mailbox_state, relay_state
 from postroom.core.delivery import DeliveryState
 from postroom.core.letter import Letter
 from postroom.core.mailbox import Lane, Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
-from postroom.core.world import Host, World, mailbox_state, relay_state
+from postroom.core.world import Host, World
 from postroom.ops.chronicle import Chronicle
 from postroom.ops.depth import Depth
 from postroom.ops.logbook import Logbook

@@ -3,14 +3,15 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from postroom.ports.changes import Change, JobChanged
 from postroom.ports.errors import StorageFull, StoreBroken, StoreError, StoreUnavailable
 from postroom.store.sqlite.database import Database
-from postroom.store.sqlite.unit import WriteLane
+from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.store_host import Faults, sqlite_error
 from support.store_probe import insert, probe_database, stored_in, until
 
@@ -194,3 +195,25 @@ def fail_commits(faults: Faults, nth: int, code: int, *, is_done: bool) -> None:
         faults.after = fail
     else:
         faults.before = fail
+
+
+class Deaf:
+    """Follows the store in memory, and fails at it."""
+
+    def committed(self, changes: Sequence[Change]) -> None:
+        raise ZeroDivisionError
+
+
+async def test_memory_that_can_not_follow_the_store_ends_the_daemon_and_leaves_nobody_waiting(
+    tmp_path: Path,
+) -> None:
+    def unit(conn: sqlite3.Connection) -> UnitResult[int]:
+        return UnitResult(insert(1)(conn).value, (JobChanged(7),))
+
+    async with probe_database(tmp_path) as database, asyncio.timeout(5):
+        database.watch(Deaf())
+        assert await database.write(unit, lane=WriteLane.REST) == 1
+        assert await database.wait_broken() == "Deaf could not follow a commit: ZeroDivisionError"
+        with pytest.raises(StoreBroken):
+            await database.write(insert(2), lane=WriteLane.REST)
+    assert stored_in(tmp_path) == [1]

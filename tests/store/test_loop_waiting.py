@@ -71,7 +71,7 @@ async def test_what_waits_is_found_in_order_by_cursor_and_without_the_domains_to
         ),
         (
             loop_waiting._NEXT_QUEUE,
-            ("m", 1),
+            (b"m", 1),
             "SEARCH delivery USING INDEX delivery_due ((mailbox_id,lane)>(?,?))",
         ),
         (

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from postroom.core.breaker import Breaker
+from postroom.core.changeover import mailbox_state, relay_state
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant, Moment
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Mailbox, Pace, Relay, Tls
 from postroom.core.pace import Meter
-from postroom.core.world import Host, World, mailbox_state, relay_state
+from postroom.core.world import Host, World
 
 
 NOON = Instant(1_790_000_000 * SECOND // MINUTE * MINUTE)

@@ -9,7 +9,7 @@ from typing import Self
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Moment
 from postroom.core.mailbox import Mailbox, Relay, Tls
-from postroom.core.world import Host
+from postroom.core.world import Host, World
 from postroom.outbound.attempt import Attempts
 from postroom.outbound.backlog import Backlog
 from postroom.outbound.dispatch import Dispatcher
@@ -49,6 +49,7 @@ class Loop:
     dispatcher: Dispatcher
     flights: Flights
     host: Host
+    worlds: Mapping[str, World]
     told: Told
     task: asyncio.Task[None] | None = None
 
@@ -87,7 +88,7 @@ def loop(*mailboxes: Mailbox, relays: tuple[Relay, ...] = (), slots: int = 200) 
     flights = Flights(store, attempts, pools, judge, told, clock)
     dispatcher = Dispatcher(store, worlds, host, flights, told, clock)
     store.observer = dispatcher
-    return Loop(clock, store, pools, dispatcher, flights, host, told)
+    return Loop(clock, store, pools, dispatcher, flights, host, worlds, told)
 
 
 def states(run: Loop, numbers: list[int]) -> Counter[DeliveryState]:

@@ -8,6 +8,7 @@ from postroom.core.breaker import Breaker
 from postroom.core.delivery import WAITING, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
+from postroom.core.reason import ReasonCode
 from postroom.outbound.dispatch import Dispatcher
 from postroom.ports.changes import RowsGone, RowsWaiting
 from postroom.ports.looping import LoopState, MarkStopped, Outcome, Start, Started, WaitingRow
@@ -66,6 +67,18 @@ class FakeOutbox:
     def state(self, number: int) -> DeliveryState:
         """Where a delivery stands."""
         return self.rows[number].waiting.state
+
+    def move(self, number: int, due_at: Instant) -> None:
+        """Put a delivery that is under way back, due then, as a person does who moves it in time."""
+        row = self.rows[number]
+        row.waiting = replace(row.waiting, state=DeliveryState.PENDING, due_at=due_at)
+        self._enter(row.waiting)
+
+    def take_out(self, number: int, state: DeliveryState) -> None:
+        """Let a waiting delivery wait no more."""
+        row = self.rows[number]
+        self._leave(row.waiting)
+        row.waiting = replace(row.waiting, state=state)
 
     def _enter(self, row: WaitingRow) -> None:
         bisect.insort(
@@ -141,10 +154,12 @@ class FakeOutbox:
 
     async def mark(self, number: int, claim: int, at: Instant) -> Instant | MarkStopped:
         await settle(1)
+        row = self.rows[number]
+        if (row.waiting.state, row.claim) != (DeliveryState.SENDING, claim):
+            return MarkStopped(row.waiting.state, ReasonCode.CANCELLED)
         stop = self.stops.pop(number, None)
         if stop is None:
             return at
-        row = self.rows[number]
         row.waiting = replace(row.waiting, state=stop.state, due_at=at)
         if stop.state in WAITING:
             self._enter(row.waiting)
@@ -155,6 +170,8 @@ class FakeOutbox:
         if self.finish_failures:
             raise self.finish_failures.pop()
         row = self.rows[outcome.number]
+        if (row.waiting.state, row.claim) != (DeliveryState.SENDING, outcome.claim):
+            return row.waiting.state
         row.outcome = outcome
         row.attempts += outcome.counts_attempt
         row.series_attempts += outcome.counts_series

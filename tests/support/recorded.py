@@ -13,11 +13,12 @@ from datetime import timedelta
 from zlib import crc32
 
 from postroom.core.breaker import CLOSED, trip
+from postroom.core.changeover import mailbox_state, relay_state
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, SECOND, Instant
 from postroom.core.mailbox import Lane, Mailbox, Relay, Tls
 from postroom.core.reason import ReasonCode
-from postroom.core.world import Host, World, mailbox_state, relay_state
+from postroom.core.world import Host, World
 from postroom.ops.depth import Depth
 from postroom.ops.signals import Signals
 from postroom.ports.changes import StateMoved

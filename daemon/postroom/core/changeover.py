@@ -1,4 +1,4 @@
-"""What new settings make of a relay or a mailbox that is at work: other bounds, and everything that was counted stays. Pure.
+"""What settings make of a relay or a mailbox: where it is at work other bounds, and everything that was counted stays. Pure.
 
 Rules: no bound is filled up by it. Who is under way stays counted. Breakers stay as they are, unless what they guard is
 reached in another way: then the next probe may go at once, and how older attempts end says nothing about it.
@@ -9,11 +9,29 @@ from typing import Final
 from postroom.core.breaker import renewed
 from postroom.core.instant import Moment
 from postroom.core.mailbox import DomainPace, Mailbox, Relay
-from postroom.core.pace import Meter, changed_gcra
+from postroom.core.pace import Meter, changed_gcra, gcra, meter
 from postroom.core.world import DomainState, MailboxState, RelayState
 
 
 _FREE: Final = DomainPace()
+
+
+def relay_state(relay: Relay) -> RelayState:
+    """A relay of which nothing is known yet."""
+    return RelayState(relay, meter(relay.pace))
+
+
+def mailbox_state(mailbox: Mailbox) -> MailboxState:
+    """A mailbox of which nothing is known yet."""
+    return MailboxState(
+        mailbox,
+        meter(mailbox.pace),
+        gcra(mailbox.lanes.bulk_per_second),
+        domains={
+            name: DomainState(pace, gcra(pace.per_second, pace.burst))
+            for name, pace in mailbox.domain_pace.items()
+        },
+    )
 
 
 def change_relay(state: RelayState, relay: Relay, now: Moment) -> Meter:

@@ -12,7 +12,7 @@ from postroom.core.breaker import CLOSED, Breaker, BreakerState, mended, renewed
 from postroom.core.delivery import DeliveryState
 from postroom.core.instant import MINUTE, Instant, Moment, later
 from postroom.core.mailbox import DomainPace, Lane, Mailbox, Relay
-from postroom.core.pace import Gcra, Meter, gcra, meter
+from postroom.core.pace import Gcra, Meter
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import Slowing, Stream
 
@@ -293,21 +293,3 @@ class World:
         self.mailbox.bulk_in_slots += by if held.lane is Lane.BULK else 0
         self.mailbox.heavy_in_slots += by if held.has_attachments else 0
         self.host.with_attachments += by if held.has_attachments else 0
-
-
-def relay_state(relay: Relay) -> RelayState:
-    """A relay of which nothing is known yet."""
-    return RelayState(relay, meter(relay.pace))
-
-
-def mailbox_state(mailbox: Mailbox) -> MailboxState:
-    """A mailbox of which nothing is known yet."""
-    return MailboxState(
-        mailbox,
-        meter(mailbox.pace),
-        gcra(mailbox.lanes.bulk_per_second),
-        domains={
-            name: DomainState(pace, gcra(pace.per_second, pace.burst))
-            for name, pace in mailbox.domain_pace.items()
-        },
-    )

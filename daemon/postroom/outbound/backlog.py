@@ -46,6 +46,10 @@ class Backlog:
         self._refused.discard(number)
         self._moved.set()
 
+    def has(self, number: int) -> bool:
+        """Whether the outcome of this delivery is on its way into the store."""
+        return number in self._since
+
     async def clear(self) -> None:
         """Return when another mark may be made."""
         while not self.is_clear:

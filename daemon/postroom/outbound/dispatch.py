@@ -17,6 +17,7 @@ from postroom.core.instant import SECOND, Instant, Moment, later
 from postroom.core.mailbox import Lane
 from postroom.core.outcome import LONGEST_STATED
 from postroom.core.world import Host, World
+from postroom.outbound.errand import Errand
 from postroom.outbound.flight import Flights
 from postroom.outbound.line import Line, Queue
 from postroom.outbound.lines import Lines
@@ -56,7 +57,8 @@ class Dispatcher:
         self._woken = flights.moved
         self._alarm_at: int | None = None
         self._alarm: asyncio.Task[None] | None = None
-        self._is_expiring = False
+        self._ending = Errand(self._end_expired, account, clock, self._woken)
+        self._pulling_in = Errand(self._pull_in, account, clock, self._woken)
         self._offset: int | None = None
         self._believed_at: Callable[[], Instant | None] = lambda: None
 
@@ -121,13 +123,13 @@ class Dispatcher:
 
     def _turn(self, group: asyncio.TaskGroup) -> None:
         now = self._now()
-        self._look_at_clock(group, now)
         if not self._host.is_draining:
+            self._look_at_clock(group, now)
             self._start_all(group, now)
             self._read_all(group, now)
             self._expire(group)
             self._lines.rest()
-        self._set_alarm(group, now)
+            self._set_alarm(group, now)
 
     def _start_all(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Start rows, one from each mailbox in turn, until none may go."""
@@ -178,21 +180,20 @@ class Dispatcher:
             feed.fail_read(Instant(self._clock.now() + READ_AGAIN))
         else:
             now, believed_at = self._clock.now(), self._believed_at()
-            feed.end_read(rows, now, self._flights.taken, believed_at)
+            skipped = line.skipped(feed)  # there may be more of them by now
+            elsewhere = {row.number for row in rows if row.domain in skipped}
+            feed.end_read(rows, now, self._flights.taken | elsewhere, believed_at)
         self._woken.set()
 
     def _expire(self, group: asyncio.TaskGroup) -> None:
         """Rows that a gate found past their time are ended by the store, which looks at all of them."""
-        found = False
         if self._believed_at() is not None:
             self._pass_over_expired()
             return
         for line in self._lines.awake:
-            found = found or bool(line.expired)
+            self._ending.is_wanted |= bool(line.expired)
             line.expired.clear()
-        if found and not self._is_expiring:
-            self._is_expiring = True
-            group.create_task(self._end_expired())
+        self._ending.run_in(group)
 
     def _pass_over_expired(self) -> None:
         for line in self._lines.awake:
@@ -202,17 +203,10 @@ class Dispatcher:
                 feed.pass_over(Instant(min(over) + 1))
 
     async def _end_expired(self) -> None:
-        try:
-            count = BITE
-            while count == BITE:
-                count = await self._store.end_expired(self._clock.now(), BITE)
-                self._account.expired(count)
-        except StoreBroken:
-            raise
-        except StoreError as problem:
-            self._account.store_refused(problem)
-        finally:
-            self._is_expiring = False
+        count = BITE
+        while count == BITE:
+            count = await self._store.end_expired(self._clock.now(), BITE)
+            self._account.expired(count)
 
     # -- time ----------------------------------------------------------------------------------
 
@@ -228,26 +222,21 @@ class Dispatcher:
         for feed in self._lines.feeds:
             feed.look_again(believed_at)
         offset = now.at - now.mono
-        has_gone_back = self._offset is None or offset < self._offset - JUMP
+        if self._offset is None or offset < self._offset - JUMP:
+            for line in self._lines.values():
+                line.world.mend(now.at)
+            self._pulling_in.is_wanted = True
         self._offset = offset
-        if not has_gone_back:
-            return
-        for line in self._lines.values():
-            line.world.mend(now.at)
-            group.create_task(self._pull_in(line))
+        self._pulling_in.run_in(group)
 
-    async def _pull_in(self, line: Line) -> None:
-        mailbox = line.world.mailbox.mailbox
-        now = self._clock.now()
-        latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
-        try:
+    async def _pull_in(self) -> None:
+        for line in tuple(self._lines.values()):
+            mailbox = line.world.mailbox.mailbox
+            now = self._clock.now()
+            latest = later(now, max(mailbox.retry.cap, LONGEST_STATED))
             for lane in Lane:
                 while await self._store.pull_in(mailbox.id, lane, now, latest, BITE) == BITE:
                     pass
-        except StoreBroken:
-            raise
-        except StoreError as problem:
-            self._account.store_refused(problem)
 
     def _set_alarm(self, group: asyncio.TaskGroup, now: Moment) -> None:
         """Wake up when the first gate opens or the first unread row is due, at the latest after RECHECK_S."""

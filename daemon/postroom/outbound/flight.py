@@ -82,8 +82,8 @@ class Flights:
 
     def interrupt(self) -> None:
         """Give up every dialogue; the outcomes are still stored."""
-        for task in self._tasks.values():
-            task.cancel()
+        # One step of the loop later: what was launched in this one has begun by then, and frees its place.
+        asyncio.get_running_loop().call_soon(self._give_up)
 
     def launch(
         self,
@@ -103,6 +103,11 @@ class Flights:
         place = _Place(world, held, pool, _buckets(world, held))
         self._places[row.number] = place
         self._tasks[row.number] = group.create_task(self._fly(group, place, row, landed))
+
+    def _give_up(self) -> None:
+        for number, task in self._tasks.items():
+            if not self._backlog.has(number):  # else its dialogue is over
+                task.cancel()
 
     async def _fly(
         self, group: asyncio.TaskGroup, place: _Place, row: WaitingRow, landed: Landed
@@ -174,7 +179,7 @@ class Flights:
         def on_slow() -> None:
             world.leave_slots(held)
             self.moved.set()
-            self._watches[row.number] = group.create_task(self._watch(world, row.number))
+            self._watches[row.number] = group.create_task(self._watch(place, row.number))
 
         relay_id = world.relay.relay.id
         mailbox = world.mailbox.mailbox
@@ -212,10 +217,11 @@ class Flights:
         finally:
             self._backlog.end(outcome.number)
 
-    async def _watch(self, world: World, number: int) -> None:
-        """Tell the storm guard that a final reply is awaited for more than a minute."""
+    async def _watch(self, place: _Place, number: int) -> None:
+        """Tell the storm guard that a final reply is awaited for more than a minute, unless the mailbox became another."""
         await self._clock.sleep(LONG_AFTER_SLOW_S)
-        if self._judge.waits_long(world, number):
+        world = place.world
+        if world.is_about_mailbox(place.held) and self._judge.waits_long(world, number):
             await self._keep_breaker(world)
 
     async def _keep_breaker(self, world: World) -> None:
@@ -232,11 +238,12 @@ class Flights:
 def _due_at(row: WaitingRow, outcome: Outcome, state: DeliveryState) -> Instant | None:
     """From when on a row may be due that was moved by somebody else while it was under way, or by its outcome.
 
-    Its feed has passed over it meanwhile, and looks again from this instant on.
+    Its feed has passed over it meanwhile, and looks again from this instant on. Only an outcome makes a retry of it; who
+    moves it in time leaves it pending.
     """
     if state not in WAITING:
         return None
-    return outcome.due_at if outcome.due_at is not None and state is outcome.after else row.due_at
+    return row.due_at if state is DeliveryState.PENDING else outcome.due_at
 
 
 def _buckets(world: World, held: Reservation) -> tuple[Bucket, ...]:

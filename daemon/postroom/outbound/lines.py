@@ -53,7 +53,7 @@ class Lines:
 
     def forget(self, numbers: Iterable[int]) -> None:
         """These rows wait no more."""
-        for line in self._lines.values():
+        for line in self._awake.values():  # where nothing waits nothing is known
             for number in numbers:
                 line.forget(number)
 

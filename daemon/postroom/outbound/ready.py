@@ -79,7 +79,7 @@ class Feed:
         taken: set[int],
         believed_at: Instant | None = None,
     ) -> None:
-        """Keep what was read and is due; `taken` are the rows under way.
+        """Keep what was read and is due; `taken` are the rows under way, or in other feeds.
 
         `believed_at`: the clock is doubted, and what only it says is due is passed over, until that says so too (`doubtful_at`).
         """
@@ -138,9 +138,9 @@ class Feed:
             return
         self._known.discard(number)
         for queue in self.queues:
-            for row in queue:
+            for place, row in enumerate(queue):
                 if row.number == number:
-                    queue.remove(row)
+                    del queue[place]
                     return
 
     def take_expired(self, now: Instant) -> list[WaitingRow]:
@@ -159,9 +159,11 @@ class Feed:
     def drop_domain(self, domain: str) -> None:
         """Forget the rows of a domain that has a feed of its own from now on."""
         for queue in self.queues:
-            for row in [row for row in queue if row.domain == domain]:
-                queue.remove(row)
-                self._known.discard(row.number)
+            gone = {row.number for row in queue if row.domain == domain}
+            left = [row for row in queue if row.number not in gone]
+            queue.clear()
+            queue.extend(left)
+            self._known -= gone
 
     @property
     def is_empty(self) -> bool:

@@ -6,11 +6,11 @@ new the store knows how it was left. No bound is ever filled up by new settings.
 
 from collections.abc import Mapping
 
-from postroom.core.changeover import change_mailbox, change_relay
+from postroom.core.changeover import change_mailbox, change_relay, mailbox_state, relay_state
 from postroom.core.instant import Moment
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.pace import Gcra, Meter
-from postroom.core.world import Host, MailboxState, RelayState, World, mailbox_state, relay_state
+from postroom.core.world import Host, MailboxState, RelayState, World
 from postroom.ports.looping import LoopState, ScopeState
 
 

@@ -125,9 +125,6 @@ def _find_obstacle(
     thread = new.job.thread_number
     if thread is not None and not has_thread(conn, new.job.mailbox_id, thread):
         return UnknownThread()
-    refused = find_reply_obstacle(conn, new)
-    if refused is not None:
-        return refused
     for ref in new.staged_refs:
         if not conn.execute(_HAS_STAGED, (ref,)).fetchone():
             return StagedGone(ref)

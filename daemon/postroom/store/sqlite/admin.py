@@ -181,7 +181,7 @@ class SqliteAdmin:
 
     async def settle_mailbox(self, mailbox_id: str, at: Instant) -> None:
         """Hold what waits for a mailbox that is gone, free what was held for one that is there."""
-        unit = SettlingMailbox(mailbox_id, at, BITE)
+        unit = anyway(SettlingMailbox(mailbox_id, at, BITE))
         while await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS_EACH * BITE):
             pass
 

@@ -13,7 +13,8 @@ from postroom.ports.changes import Change, MailboxPaused
 from postroom.ports.desk import Actor
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import each_mailbox
-from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -50,7 +51,7 @@ _HOLD: Final = f"""
     WHERE number = ? RETURNING {MOVED}"""
 _STOP: Final = f"""
     UPDATE delivery SET state = 'held', hold_reason = 'mailbox_removed', reason_code = 'mailbox_removed', stage = NULL,
-        deferrals = deferrals + 1, crashes = 0, version = version + 1
+        deferrals = deferrals + 1, crashes = 0, {WAITS_ON}, version = version + 1
     WHERE number = ? RETURNING {MOVED}"""
 _HELD: Final = """
     SELECT number, state FROM delivery
@@ -141,7 +142,9 @@ class NotingMailboxes:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[tuple[str, ...]]:
         """Every mailbox that was ever there."""
-        for mailbox_id in sorted(self.configured | set(each_mailbox(conn, None))):
+        with readable(conn):
+            of_jobs = {one for one in each_mailbox(conn, None) if not is_damaged(one)}
+        for mailbox_id in sorted(self.configured | of_jobs):
             conn.execute(_KNOW, (mailbox_id,))
         known = [row[0] for row in conn.execute(_KNOWN)]
         gone = [mailbox_id for mailbox_id in known if mailbox_id not in self.configured]

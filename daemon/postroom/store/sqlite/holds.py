@@ -19,7 +19,7 @@ from postroom.core.matching import address_key
 from postroom.core.reason import ReasonCode
 from postroom.core.velocity import QUIET, Evidence, HoldScope
 from postroom.ports.changes import Change, ThreadFreed, ThreadHeld
-from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.velocity import Loop, forget
 
 
@@ -78,8 +78,11 @@ _HELD: Final = {
         WHERE domain = :name AND mailbox_id = :mailbox_id AND state = 'held' AND hold_reason = 'loop'""",
 }
 _HOLD: Final = f"""
+    UPDATE delivery SET state = 'held', hold_reason = 'loop', reason_code = 'loop', version = version + 1
+    WHERE number = ? RETURNING {MOVED}"""
+_STOP: Final = f"""
     UPDATE delivery SET state = 'held', hold_reason = 'loop', reason_code = 'loop', stage = NULL,
-        deferrals = deferrals + (state = 'sending'), crashes = 0, version = version + 1
+        deferrals = deferrals + 1, crashes = 0, {WAITS_ON}, version = version + 1
     WHERE number = ? RETURNING {MOVED}"""
 _FREE: Final = f"""
     UPDATE delivery SET state = 'pending', hold_reason = NULL, reason_code = NULL, version = version + 1
@@ -132,7 +135,7 @@ def put_aside(
     conn: sqlite3.Connection, number: int, before: DeliveryState, at: Instant, by: str
 ) -> tuple[Change, ...]:
     """Hold one delivery for a loop."""
-    moved = conn.execute(_HOLD, (number,)).fetchone()
+    moved = conn.execute(_STOP if before is _S.SENDING else _HOLD, (number,)).fetchone()
     return record(conn, moved, Step(before, _S.HELD, at, by, ReasonCode.LOOP))
 
 

@@ -17,6 +17,7 @@ from postroom.store.sqlite.inbox_keys import RememberingKeys, has_issued
 from postroom.store.sqlite.inbox_publish import Publishing
 from postroom.store.sqlite.inbox_receive import Receiving
 from postroom.store.sqlite.space import Space
+from postroom.store.sqlite.spoiled import anyway
 from postroom.store.sqlite.unit import WriteLane
 
 
@@ -65,7 +66,7 @@ class SqliteInbox:
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
         prepared = prepare(publication)
         _, _, thread = self._counters.reserve(0, 0, 1)
-        unit = Publishing(prepared, thread, self._has_spool_file)
+        unit = anyway(Publishing(prepared, thread, self._has_spool_file))
         return await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS)
 
     async def remember_keys(

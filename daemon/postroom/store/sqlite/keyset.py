@@ -22,7 +22,10 @@ END: Final = (1 << 63) - 1
 # Accepting may take 60 s for attachments after its numbers were reserved (CONTRACT §3); as much again for the queue.
 _SLOWEST: Final = 2 * MINUTE
 
-_NEXT_MAILBOX: Final = "SELECT mailbox_id FROM job WHERE mailbox_id > ? ORDER BY mailbox_id LIMIT 1"
+# The cursor is the octets of an id: one of which something is damaged would come again and again as a text.
+_NEXT_MAILBOX: Final = """
+    SELECT mailbox_id, CAST(mailbox_id AS BLOB) FROM job
+    WHERE mailbox_id > CAST(? AS TEXT) ORDER BY mailbox_id LIMIT 1"""
 _NEXT_JOB: Final = "SELECT number, created_at FROM job WHERE number >= ? ORDER BY number LIMIT 1"
 _LAST_JOB: Final = "SELECT number FROM job ORDER BY number DESC LIMIT 1"
 _NEXT_DELIVERY: Final = (
@@ -65,8 +68,10 @@ def each_mailbox(conn: sqlite3.Connection, mailbox_id: str | None) -> list[str]:
     if mailbox_id is not None:
         return [mailbox_id]
     found: list[str] = []
-    while row := conn.execute(_NEXT_MAILBOX, (found[-1] if found else "",)).fetchone():
-        found.append(row[0])
+    last = b""
+    while row := conn.execute(_NEXT_MAILBOX, (last,)).fetchone():
+        mailbox, last = row
+        found.append(mailbox)
     return found
 
 

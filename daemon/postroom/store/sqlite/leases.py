@@ -35,6 +35,7 @@ from postroom.store.sqlite.lease_consumers import (
 from postroom.store.sqlite.lease_end import Releasing, Sweeping, find_lease
 from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.space import Space
+from postroom.store.sqlite.spoiled import anyway
 from postroom.store.sqlite.unit import WriteLane
 
 
@@ -55,16 +56,17 @@ class SqliteLeases:
     async def acquire(self, wish: LeaseWish) -> tuple[Lease, ...] | TooManyConsumers:
         """Leases on the threads that wait longest, or those of the same attempt; empty when none waits."""
         weight = _ROWS_OF_LEASE * wish.max_threads
-        return await self._database.write(Acquiring(wish), lane=WriteLane.REST, weight=weight)
+        unit = anyway(Acquiring(wish))
+        return await self._database.write(unit, lane=WriteLane.REST, weight=weight)
 
     async def extend(self, claim: LeaseClaim, lease_s: float, at: Instant) -> Lease | LeaseLost:
         """Keep it for `lease_s` from now; it then shows what came in meanwhile."""
-        unit = Extending(claim, lease_s, at)
+        unit = anyway(Extending(claim, lease_s, at))
         return await self._database.write(unit, lane=WriteLane.CONTROL, weight=_ROWS_OF_LEASE)
 
     async def release(self, claim: LeaseClaim, back: Release, at: Instant) -> Released | LeaseLost:
         """Give it back."""
-        unit = Releasing(claim, back, at)
+        unit = anyway(Releasing(claim, back, at))
         return await self._database.write(unit, lane=WriteLane.CONTROL, weight=_ROWS_OF_LEASE)
 
     async def check(self, claim: LeaseClaim, at: Instant) -> Completed | LeaseLost | None:
@@ -85,13 +87,13 @@ class SqliteLeases:
         if replies:
             self._space.check()
         acked = None if ack is None else tuple(ack)
-        unit = Completing(claim, acked, tuple(replies), at, self._has_spool_file)
+        unit = anyway(Completing(claim, acked, tuple(replies), at, self._has_spool_file))
         weight = _ROWS_OF_LEASE + _ROWS_OF_REPLY * len(replies)
         return await self._database.write(unit, lane=WriteLane.REST, weight=weight)
 
     async def sweep(self, at: Instant) -> Instant | None:
         """End what is due; when it is worth while to come again."""
-        return await self._database.write(Sweeping(at), lane=WriteLane.REST)
+        return await self._database.write(anyway(Sweeping(at)), lane=WriteLane.REST)
 
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
         """Every consumer."""

@@ -15,8 +15,8 @@ from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
-from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
-from postroom.store.sqlite.transition import MOVED, Step, record
+from postroom.store.sqlite.spoiled import SPOILED, check_spoiled, readable
+from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
@@ -57,9 +57,13 @@ _STOP: Final = """
     UPDATE delivery SET state = :after, reason_code = :reason, due_at = NULL, stage = NULL, crashes = 0,
                         settled_at = :at, settled_by = 'loop', version = version + 1
     WHERE number = :number"""
-_PUT_BACK: Final = """
-    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + :is_deferral, stage = NULL,
-                        crashes = 0, due_at = CASE WHEN :later THEN :at + :later ELSE due_at END, version = version + 1
+_PUT_BACK: Final = f"""
+    UPDATE delivery SET state = 'pending', reason_code = :reason, deferrals = deferrals + 1, stage = NULL, crashes = 0,
+                        {WAITS_ON}, version = version + 1
+    WHERE number = :number"""
+_PUT_OFF: Final = """
+    UPDATE delivery SET state = 'pending', reason_code = :reason, stage = NULL, crashes = 0, due_at = :at + :later,
+                        version = version + 1
     WHERE number = :number"""
 _COME_BACK: Final = "UPDATE delivery SET due_at = ?, version = version + 1 WHERE number = ?"
 
@@ -115,7 +119,8 @@ def _look(
 
 
 def _set_aside(conn: sqlite3.Connection, given: Start) -> tuple[Change, ...]:
-    row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
+    with readable(conn):
+        row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
     conn.execute(_SET_ASIDE, (given.number,))
     step = Step(DeliveryState(row["state"]), _S.HELD, given.at, BY)
     told = DeliveryQuarantined(given.number, row["job"], row["mailbox_id"])
@@ -245,8 +250,8 @@ def _stop(
         "reason": stopped.reason_code,
         "at": at,
         "number": row["number"],
-        "is_deferral": stopped.since is None,
-        "later": INBOUND_AGAIN if stopped.since is not None else 0,
+        "later": INBOUND_AGAIN,
     }
-    conn.execute(_PUT_BACK if stopped.state in WAITING else _STOP, given)
+    put_back = _PUT_BACK if stopped.since is None else _PUT_OFF
+    conn.execute(put_back if stopped.state in WAITING else _STOP, given)
     return record(conn, row, Step(before, stopped.state, at, BY, stopped.reason_code))

@@ -7,6 +7,7 @@ from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.looping import WaitingRow
+from postroom.store.sqlite.spoiled import is_damaged, readable
 
 
 # A cursor is two questions, for SQLite seeks by the first column of a row value only: behind 100,000 rows of one send
@@ -34,9 +35,10 @@ _OF_DOMAIN_SAME: Final = """
     WHERE mailbox_id = ? AND domain = ? AND lane = ? AND state IN ('pending', 'retry_scheduled') AND due_at = ?
           AND number > ?
     ORDER BY number LIMIT ?"""
+# The cursor is the octets of an id: one of which something is damaged would come again and again as a text.
 _NEXT_QUEUE: Final = """
-    SELECT mailbox_id, lane FROM delivery INDEXED BY delivery_due
-    WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (?, ?)
+    SELECT mailbox_id, CAST(mailbox_id AS BLOB) AS octets, lane FROM delivery INDEXED BY delivery_due
+    WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (CAST(? AS TEXT), ?)
     ORDER BY mailbox_id, lane LIMIT 1"""
 
 _BEFORE_ALL: Final = (Instant(-1), -1)
@@ -53,11 +55,12 @@ def find_common(
     marks, skipped = ", ".join("?" * len(skip)), sorted(skip)
     due_at, number = after or _BEFORE_ALL
     rows: list[sqlite3.Row] = []
-    if after is not None:
-        same = (*queue, due_at, number, *skipped, limit)
-        rows += conn.execute(_COMMON_SAME.format(skip=marks), same)
-    later = (*queue, due_at, *skipped, limit - len(rows))
-    rows += conn.execute(_COMMON.format(skip=marks), later)
+    with readable(conn):  # what is damaged is set aside at its start
+        if after is not None:
+            same = (*queue, due_at, number, *skipped, limit)
+            rows += conn.execute(_COMMON_SAME.format(skip=marks), same)
+        later = (*queue, due_at, *skipped, limit - len(rows))
+        rows += conn.execute(_COMMON.format(skip=marks), later)
     return tuple(map(_row, rows))
 
 
@@ -81,11 +84,12 @@ def find_of_domain(
 def find_queues(conn: sqlite3.Connection) -> tuple[tuple[str, Lane], ...]:
     """Every mailbox and lane with a waiting row: one step in the index for each, however many rows they have."""
     found: list[tuple[str, Lane]] = []
-    last: tuple[str, int] = ("", -1)
-    while row := conn.execute(_NEXT_QUEUE, last).fetchone():
-        last = (row["mailbox_id"], row["lane"])
-        found.append((row["mailbox_id"], Lane(row["lane"])))
-    return tuple(found)
+    last: tuple[bytes, int] = (b"", -1)
+    with readable(conn):
+        while row := conn.execute(_NEXT_QUEUE, last).fetchone():
+            last = (row["octets"], row["lane"])
+            found.append((row["mailbox_id"], Lane(row["lane"])))
+    return tuple(one for one in found if not is_damaged(one[0]))
 
 
 def _row(row: sqlite3.Row) -> WaitingRow:

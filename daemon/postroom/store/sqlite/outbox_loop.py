@@ -17,6 +17,7 @@ from postroom.store.sqlite.loop_scopes import keep_breaker, load_state
 from postroom.store.sqlite.loop_start import mark, start
 from postroom.store.sqlite.loop_waiting import find_common, find_of_domain, find_queues
 from postroom.store.sqlite.space import Space
+from postroom.store.sqlite.spoiled import anyway
 from postroom.store.sqlite.unit import WriteLane
 
 
@@ -73,7 +74,7 @@ class SqliteLoopStore:
         A relay's answer is never given up: after StoreUnavailable or StorageFull the caller comes again. A full disk
         has the ballast to give for it.
         """
-        unit = partial(finish, outcome=outcome)
+        unit = anyway(partial(finish, outcome=outcome))
         try:
             return await self._database.write(unit, lane=WriteLane.OUTCOME, weight=_ROWS)
         except StorageFull:
@@ -94,5 +95,5 @@ class SqliteLoopStore:
 
     async def end_expired(self, now: Instant, limit: int) -> int:
         """Fail waiting rows whose `not_after` or lifetime is over; how many."""
-        unit = partial(end_expired, now=now, limit=limit)
+        unit = anyway(partial(end_expired, now=now, limit=limit))
         return await self._database.write(unit, lane=WriteLane.REST, weight=limit)

@@ -21,7 +21,7 @@ from postroom.store.sqlite.keyset import (
     newest,
     next_cursor,
 )
-from postroom.store.sqlite.spoiled import find_word
+from postroom.store.sqlite.spoiled import find_word, is_damaged, readable
 
 
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
@@ -175,12 +175,14 @@ def oldest_due(conn: sqlite3.Connection, now: Instant) -> dict[tuple[str, Lane],
 
 
 def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliveryState], int]:
-    """Deliveries by mailbox, lane and state: a scan of one index, for start-up only."""
+    """Deliveries by mailbox, lane and state: a scan of one index, for start-up only; what is damaged is nobody's."""
+    with readable(conn):
+        rows = conn.execute(_COUNT).fetchall()
     return {
         (mailbox_id, lane, DeliveryState(state)): count
-        for mailbox_id, state, *counts in conn.execute(_COUNT)
+        for mailbox_id, state, *counts in rows
         for lane, count in zip(Lane, counts, strict=True)
-        if count
+        if count and not is_damaged(mailbox_id + state)
     }
 
 
@@ -197,10 +199,11 @@ def count_accepted(
         else:
             low = middle + 1
     counts: dict[str, dict[int, tuple[Instant, int]]] = {}
-    for mailbox_id, at in conn.execute(_ACCEPTED, (low, since)):
-        minutes = counts.setdefault(mailbox_id, {})
-        latest, count = minutes.get(at // MINUTE, (at, 0))
-        minutes[at // MINUTE] = (Instant(max(latest, at)), count + 1)
+    with readable(conn):
+        for mailbox_id, at in conn.execute(_ACCEPTED, (low, since)):
+            minutes = counts.setdefault(mailbox_id, {})
+            latest, count = minutes.get(at // MINUTE, (at, 0))
+            minutes[at // MINUTE] = (Instant(max(latest, at)), count + 1)
     return {mailbox_id: tuple(sorted(found.values())) for mailbox_id, found in counts.items()}
 
 

@@ -18,7 +18,8 @@ from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
-from postroom.store.sqlite.transition import Step, record, settle
+from postroom.store.sqlite.spoiled import readable
+from postroom.store.sqlite.transition import WAITS_ON, Step, record, settle
 
 
 BY: Final = "recovery"
@@ -35,9 +36,9 @@ _BACK_HISTORY: Final = """
     INSERT INTO history (delivery, before, after, at, reason_code, by)
     SELECT number, 'sending', 'pending', :now, 'crash.before_mark', 'recovery'
     FROM delivery INDEXED BY delivery_sending WHERE state = 'sending' AND marked_at IS NULL"""
-_BACK: Final = """
+_BACK: Final = f"""
     UPDATE delivery SET state = 'pending', reason_code = 'crash.before_mark', crashes = crashes + :crash,
-                        due_at = coalesce(due_at, :now), stage = NULL, version = version + 1
+                        due_at = coalesce(due_at, :now), stage = NULL, {WAITS_ON}, version = version + 1
     WHERE state = 'sending' AND marked_at IS NULL"""
 _PROVEN: Final = """
     UPDATE delivery SET state = 'sent', reason_code = evidence, evidence = NULL, due_at = NULL, crashes = 0,
@@ -98,18 +99,8 @@ class Found:
 
 def recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
     """Take every delivery out of `sending`; to be called inside a transaction."""
-    poison = _end_poison(conn, now) if is_crash else 0
-    given = {"now": now, "crash": int(is_crash)}
-    _settle_proven(conn, now)
-    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
-    conn.execute(_BACK_HISTORY, given)
-    back = conn.execute(_BACK, given).rowcount
-    conn.execute(_DOUBT_HISTORY, given)
-    doubtful = conn.execute(_DOUBT, given).fetchall()
-    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
-    for job in {row["job"] for row in doubtful}:
-        settle(conn, job, now)
-    return Found(back, len(doubtful), poison)
+    with readable(conn):
+        return _recover(conn, now, is_crash=is_crash)
 
 
 def leave_out_numbers(conn: sqlite3.Connection, now: Instant) -> None:
@@ -135,6 +126,21 @@ def hold_restored(conn: sqlite3.Connection, now: Instant) -> int:
         held += conn.execute(_HOLD, given).rowcount
         after = up_to
     return held
+
+
+def _recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found:
+    poison = _end_poison(conn, now) if is_crash else 0
+    given = {"now": now, "crash": int(is_crash)}
+    _settle_proven(conn, now)
+    last: int = conn.execute(_LAST_HISTORY).fetchone()[0]
+    conn.execute(_BACK_HISTORY, given)
+    back = conn.execute(_BACK, given).rowcount
+    conn.execute(_DOUBT_HISTORY, given)
+    doubtful = conn.execute(_DOUBT, given).fetchall()
+    write_events(conn, "delivery.uncertain", DeliveryState.UNCERTAIN, last, now)
+    for job in {row["job"] for row in doubtful}:
+        settle(conn, job, now)
+    return Found(back, len(doubtful), poison)
 
 
 def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:

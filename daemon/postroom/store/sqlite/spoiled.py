@@ -2,12 +2,14 @@
 
 Rules: nothing is deleted and nothing is guessed. A damaged delivery is held, a damaged message that came in stays where
 it is, a damaged event is shown as one that can not be read. People are shown what can be read of anything, and may act
-on it: a word of ours that is none is left out, a text that is no UTF-8 any more has marks where it is damaged.
+on it: a word of ours that is none is left out, a text that is no UTF-8 any more has marks where it is damaged. What has
+happened is written down all the same, and nobody waits behind what is damaged.
 Known limits: damage to SQLite's own pages is no row: it breaks the store, and ends the daemon.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -17,6 +19,8 @@ import msgspec
 T = TypeVar("T")
 W = TypeVar("W", bound=StrEnum)
 
+_SIGN: Final = "\N{REPLACEMENT CHARACTER}"
+
 # Of sqlite3 a text that is no UTF-8, of our readers a word or a document that is none.
 SPOILED: Final = (msgspec.MsgspecError, sqlite3.OperationalError, ValueError, TypeError)
 
@@ -25,6 +29,22 @@ def check_spoiled(error: Exception) -> None:
     """Return when the row is to blame. Raises the error when SQLite itself could not do it."""
     if getattr(error, "sqlite_errorcode", None) is not None:
         raise error
+
+
+@contextmanager
+def readable(conn: sqlite3.Connection) -> Iterator[None]:
+    """Read texts that are no UTF-8, a sign standing for what is damaged; until the end of the block."""
+    strict = conn.text_factory
+    conn.text_factory = _text
+    try:
+        yield
+    finally:
+        conn.text_factory = strict
+
+
+def is_damaged(text: str) -> bool:
+    """Whether something of a text that was read so (`readable`) is damaged."""
+    return _SIGN in text
 
 
 def find_metadata(text: str | None) -> dict[str, str]:
@@ -52,11 +72,8 @@ def anyway(work: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connect
     """The same work, which reads damaged texts with marks in them."""
 
     def run(conn: sqlite3.Connection) -> T:
-        before, conn.text_factory = conn.text_factory, _text
-        try:
+        with readable(conn):
             return work(conn)
-        finally:
-            conn.text_factory = before
 
     return run
 

@@ -21,6 +21,13 @@ from postroom.store.sqlite.events import write_event
 
 MOVED: Final = "number, job, mailbox_id, lane, domain, due_at"
 
+# A start moves the series on by what the delivery had waited since it was due; of one that is put back where it was,
+# the next start will do so again.
+WAITS_ON: Final = """
+    series_started_at = series_started_at - coalesce(
+        (SELECT at FROM history AS h WHERE h.delivery = delivery.number AND h.after = 'sending'
+         ORDER BY h.number DESC LIMIT 1) - due_at, 0)"""
+
 _EVENTS: Final = {
     DeliveryState.SENT: "delivery.sent",
     DeliveryState.FAILED: "delivery.failed",

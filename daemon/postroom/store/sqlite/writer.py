@@ -4,20 +4,20 @@ Outcomes and control come first, then starts, then the rest. What nobody waits f
 others: it goes alone, is copied out of the WAL at once, so that nobody else meets its checkpoint, and while others wait
 it rests three times as long as it took. A whole group is one hop to the writing connection's thread (see `group`); the
 next group forms while that one syncs, and no commit is ever delayed. One callback brings the answers back to the loop:
-first the observers hear of the changes, then the callers wake. There is no task that could be cancelled half-way, and a
-caller that is gone changes nothing.
+first the observers hear of the changes, then the callers wake. An observer that fails at it ends the daemon. There is
+no task that could be cancelled half-way, and a caller that is gone changes nothing.
 """
 
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from postroom.ports.changes import Observer
+from postroom.ports.changes import Change, Observer
 from postroom.ports.errors import StoreBroken, StoreError, StoreUnavailable
 from postroom.ports.host import Clock
 from postroom.store.sqlite.anchor import Anchor
@@ -207,13 +207,20 @@ class Writer:
             self._queues[_QUEUE[one.lane]].appendleft(one)
         if ran.is_broken:
             self.give_up(ran.why_broken)
-        changes = ran.changes
-        for observer in self._observers if changes else ():
-            observer.committed(changes)
+        self._tell(ran.changes)
         for one, answer in zip(group, ran.answers, strict=False):
             self._answer(one, answer)
         # One step of the loop later: what those who wake now ask for next joins the group, and halves the commits.
         self._loop.call_soon(self._pump)
+
+    def _tell(self, changes: Sequence[Change]) -> None:
+        """Who can not follow knows other things than the store from now on: then the daemon has to begin anew."""
+        for observer in self._observers if changes else ():
+            try:
+                observer.committed(changes)
+            except Exception as error:  # noqa: BLE001 - the callers and the next group must not pay for it
+                kind = type(observer).__name__
+                self.give_up(f"{kind} could not follow a commit: {type(error).__name__}")
 
     def _answer(self, one: _Waiting, answer: UnitResult[Any] | Failed) -> None:
         self._outcomes.pop(one.future, None)
