@@ -9,6 +9,7 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.arriving import Doubled, Published
+from postroom.ports.desk import Actor
 from postroom.ports.looping import Started
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
@@ -148,3 +149,18 @@ async def test_an_answer_and_its_copy_come_into_a_damaged_thread(tmp_path: Path,
         again = await office.publish(in_mail(message_id="<2@customer.example>"), token_of(1))
         assert isinstance(again, Published)
         assert again.thread_number == 1
+
+
+@pytest.mark.parametrize("text", ["delivery SET reply_text", "thread SET conversation_key"])
+async def test_a_conversation_of_which_a_text_is_damaged_is_shown_and_can_be_resumed(
+    tmp_path: Path, text: str
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        done = await office.sent()
+        await outbox.database.write(spoil(text), lane=WriteLane.REST)
+        number = done.deliveries[0].thread_number
+        assert await outbox.admin.resume_thread(number, Actor(0), NOON)
+        found = await outbox.conversations.find_thread(number, 9)
+        assert found is not None
+        assert len(found.deliveries) == 1
