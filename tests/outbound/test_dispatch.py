@@ -178,3 +178,25 @@ async def test_a_read_that_the_store_refused_is_made_again_also_where_the_clock_
         run.clock.jump(-3600)
         await run.run(60)
         assert run.store.state(number) is SENT_STATE
+
+
+async def test_mail_that_is_moved_while_it_is_under_way_goes_also_where_the_clock_has_gone_back() -> (
+    None
+):
+    run = loop(mailbox())
+    is_released = False
+
+    async def hang(envelope: Envelope) -> Dialogue:
+        while not is_released:
+            await run.clock.sleep(1)
+        return SENT
+
+    run.pools["main"].script = lambda envelope: hang(envelope) if envelope.recipient else SENT
+    number = run.store.add("box")
+    async with run:
+        run.clock.jump(-30)
+        run.store.move(number, run.clock.now())
+        await run.run(5)  # it is read meanwhile, and passed by
+        is_released = True
+        await run.run(90)
+        assert run.store.state(number) is SENT_STATE

@@ -1,6 +1,5 @@
 """What is damaged of what the loop remembers between runs keeps no daemon from starting, and nothing goes the faster for it."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,8 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import Slowing
 from postroom.ports.looping import Bucket, DomainPause
-from postroom.store.sqlite.unit import UnitResult, WriteLane
+from postroom.store.sqlite.unit import WriteLane
+from support.damaging import damage
 from support.store_host import NOON, outbox_in
 
 
@@ -20,20 +20,11 @@ UNTIL = Instant(NOON + 60 * SECOND)
 KEPT = (
     "INSERT INTO mailbox (id, breaker_state, breaker_reason) VALUES ('support', 'open', 'quota.daily')",
     "INSERT INTO relay (id, breaker_state, breaker_reason) VALUES ('main', 'open', 'relay.busy')",
-    f"INSERT INTO pace_bucket VALUES ('m:support', {MINUTE_NO}, 0, 7)",
-    f"INSERT INTO domain_pause VALUES ('support', 'a.example', {UNTIL}, 'greylisted')",
-    f"INSERT INTO slowing VALUES ('main', 'a.example', 'relay.busy', 60, 4, 0.5, {NOON}, {NOON})",
+    f"INSERT INTO pace_bucket VALUES ('m:support', {MINUTE_NO}, 0, 7)",  # noqa: S608
+    f"INSERT INTO domain_pause VALUES ('support', 'a.example', {UNTIL}, 'greylisted')",  # noqa: S608
+    f"INSERT INTO slowing VALUES ('main', 'a.example', 'relay.busy', 60, 4, 0.5, {NOON}, {NOON})",  # noqa: S608
 )
 NO_TEXT = "CAST(x'ff' AS TEXT)"
-
-
-def damage(*statements: str):  # type: ignore[no-untyped-def]
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        for sql in statements:
-            conn.execute(sql)
-        return UnitResult(None)
-
-    return unit
 
 
 @pytest.mark.parametrize("word", ["'x'", NO_TEXT])
@@ -42,8 +33,8 @@ async def test_what_holds_something_back_does_so_though_its_reason_can_not_be_re
 ) -> None:
     spoil = (
         "UPDATE pace_bucket SET lane = 9",
-        *(f"UPDATE {table} SET reason_code = {word}" for table in ("domain_pause", "slowing")),
-        f"UPDATE relay SET breaker_reason = {word}",
+        *(f"UPDATE {table} SET reason_code = {word}" for table in ("domain_pause", "slowing")),  # noqa: S608
+        f"UPDATE relay SET breaker_reason = {word}",  # noqa: S608
         "UPDATE mailbox SET breaker_reason = 'x'",
     )
     async with outbox_in(tmp_path) as outbox:
@@ -61,7 +52,7 @@ async def test_what_holds_something_back_does_so_though_its_reason_can_not_be_re
 
 
 async def test_a_state_of_a_breaker_that_can_not_be_read_is_learned_anew(tmp_path: Path) -> None:
-    spoil = (f"UPDATE {table} SET breaker_state = 'x'" for table in ("mailbox", "relay"))
+    spoil = (f"UPDATE {table} SET breaker_state = 'x'" for table in ("mailbox", "relay"))  # noqa: S608
     async with outbox_in(tmp_path) as outbox:
         await outbox.database.write(damage(*KEPT, *spoil), lane=WriteLane.REST)
     async with outbox_in(tmp_path) as outbox:

@@ -1,6 +1,5 @@
 """Texts that are no UTF-8 any more: what has happened is stored all the same, and nobody waits behind them."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,12 @@ from postroom.core.mailbox import Lane
 from postroom.ports.arriving import Doubled, Published
 from postroom.ports.desk import Actor
 from postroom.ports.looping import Started
-from postroom.store.sqlite.unit import UnitResult, WriteLane
+from postroom.store.sqlite.unit import WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
+from support.damaging import damage
 from support.lease_desk import lease_desk, seqs
 from support.store_host import NOON, outbox_in, rows_in
 from support.store_jobs import new_job, outcome_of, start_of
-
-
-def damage(sql: str):  # type: ignore[no-untyped-def]
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        conn.execute(sql)
-        return UnitResult(None)
-
-    return unit
 
 
 TEXTS = (

@@ -14,20 +14,13 @@ from postroom.ports.arriving import Doubled
 from postroom.ports.desk import Actor, DeliveryFilter, JobFilter
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
-from postroom.store.sqlite.unit import UnitResult, WriteLane
+from postroom.store.sqlite.unit import WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
+from support.damaging import damage
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
 from support.store_host import outbox_in, sqlite_error
 from support.store_jobs import new_job
-
-
-def damage(sql: str):  # type: ignore[no-untyped-def]
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        conn.execute(sql)
-        return UnitResult(None)
-
-    return unit
 
 
 async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:

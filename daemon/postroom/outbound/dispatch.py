@@ -182,6 +182,7 @@ class Dispatcher:
             now, believed_at = self._clock.now(), self._believed_at()
             skipped = line.skipped(feed)  # there may be more of them by now
             elsewhere = {row.number for row in rows if row.domain in skipped}
+            self._flights.pass_by(rows)
             feed.end_read(rows, now, self._flights.taken | elsewhere, believed_at)
         self._woken.set()
 

@@ -21,10 +21,11 @@ from postroom.store.sqlite.keyset import (
     newest,
     next_cursor,
 )
-from postroom.store.sqlite.spoiled import find_word, is_damaged, readable
+from postroom.store.sqlite.spoiled import find_word, is_damaged, lane_of, readable
 
 
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
+_STATES: Final = frozenset(DeliveryState)
 _LOOK: Final = 1_000
 
 _ONE: Final = f"SELECT {rows.DELIVERY_OF_JOB} FROM delivery WHERE number = ?"
@@ -136,7 +137,7 @@ def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ..
     return tuple(
         Retries(
             mailbox_id=mailbox_id,
-            lane=Lane(lane),
+            lane=lane_of(lane),
             reason_code=find_word(ReasonCode, code),
             deliveries=count,
             next_at=Instant(next_at),
@@ -182,7 +183,7 @@ def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliverySt
         (mailbox_id, lane, DeliveryState(state)): count
         for mailbox_id, state, *counts in rows
         for lane, count in zip(Lane, counts, strict=True)
-        if count and not is_damaged(mailbox_id + state)
+        if count and state in _STATES and not is_damaged(mailbox_id)
     }
 
 
