@@ -90,6 +90,7 @@ async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
         counts = await outbox.reader.count_by_state()
         assert {mailbox for mailbox, _, _ in counts} == configured
         assert "support" in await outbox.reader.count_accepted(NOON)
+        assert ("support", Lane.STANDARD) in await outbox.reader.oldest_due(NOON)
         assert await outbox.loop.find_mailbox_queues() == (("support", Lane.STANDARD),)
         found = await outbox.loop.find_waiting(
             "support", Lane.STANDARD, domain=None, skip=frozenset(), after=None, limit=10

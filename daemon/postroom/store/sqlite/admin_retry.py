@@ -23,7 +23,7 @@ from postroom.store.sqlite.unit import UnitResult
 
 
 _READ: Final = """
-    SELECT d.state, d.not_after, m.removed_at FROM delivery AS d JOIN job AS j ON j.number = d.job
+    SELECT d.state, d.not_after, m.removed_at FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job
     LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
     WHERE d.number = ? AND j.expired_at IS NULL"""
 

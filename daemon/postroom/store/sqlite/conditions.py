@@ -53,7 +53,7 @@ def find_standing(conn: sqlite3.Connection, number: int) -> Standing | None:
     row = conn.execute(_OF_DELIVERY, (number,)).fetchone()
     try:
         return None if row is None else look(conn, row["thread"], row["if_json"])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, TypeError):
         return None
 
 

@@ -44,7 +44,9 @@ _NOWHERE: Final = Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
 _OWN_ID: Final = "own-message-id"
-_NEW_THREAD: Final = "INSERT INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
+_NEW_THREAD: Final = (
+    "INSERT OR IGNORE INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
+)
 _THREAD: Final = """
     SELECT number, version, conversation_key, metadata FROM thread WHERE number = ?"""
 _RAISE: Final = """
@@ -235,12 +237,12 @@ class Publishing:
     def _thread(self, conn: sqlite3.Connection, part: "_Part", *, is_raised: bool) -> sqlite3.Row:
         """The thread of a part as it stands with this mail in it."""
         one = self.prepared.publication
-        number = part.target.thread
-        if number is None:
-            number = self.thread
-            conn.execute(_NEW_THREAD, (number, one.mailbox_id, one.at))
         sql = _RAISE if is_raised and part.kind is AutomationKind.HUMAN else _THREAD
-        row: sqlite3.Row = conn.execute(sql, (number,)).fetchone()
+        row: sqlite3.Row | None = conn.execute(sql, (part.target.thread,)).fetchone()
+        if row is None:  # it is new, or the number of the old one is damaged
+            conn.execute(_NEW_THREAD, (self.thread, one.mailbox_id, one.at))
+            row = conn.execute(sql, (self.thread,)).fetchone()
+        assert row is not None  # noqa: S101 - made in this transaction
         return row
 
     def _raise_feedback(self, conn: sqlite3.Connection, part: "_Part") -> None:

@@ -40,7 +40,7 @@ _FIND: Final = """
            b.size_bytes,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
-    FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
+    FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
     WHERE d.number = ?"""
 _START: Final = """
     UPDATE delivery SET state = 'sending', claim = claim + 1, date_at = coalesce(date_at, :at),

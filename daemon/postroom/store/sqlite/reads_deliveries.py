@@ -61,9 +61,10 @@ _DEAD: Final = """
 _DIED_AT: Final = """
     SELECT at FROM history WHERE delivery = ? AND after IN ('failed', 'uncertain') ORDER BY number DESC LIMIT 1"""
 
+# The cursor is the octets of an id: one of which something is damaged would come again and again as a text.
 _NEXT_DUE_MAILBOX: Final = """
-    SELECT mailbox_id FROM delivery INDEXED BY delivery_due
-    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > ?
+    SELECT mailbox_id, CAST(mailbox_id AS BLOB) FROM delivery INDEXED BY delivery_due
+    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > CAST(? AS TEXT)
     ORDER BY mailbox_id LIMIT 1"""
 _OLDEST_DUE: Final = """
     SELECT due_at FROM delivery INDEXED BY delivery_due
@@ -246,7 +247,7 @@ def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
 
 
 def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:
-    last = ""
+    last = b""
     while row := conn.execute(_NEXT_DUE_MAILBOX, (last,)).fetchone():
-        last = row[0]
-        yield last
+        mailbox_id, last = row
+        yield mailbox_id
