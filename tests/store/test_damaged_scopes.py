@@ -78,3 +78,16 @@ async def test_what_is_remembered_of_a_damaged_name_is_nobodys(tmp_path: Path, n
     async with outbox_in(tmp_path) as outbox:
         state = await outbox.loop.load()
     assert [one.id for one in state.mailboxes] == ["support"]
+
+
+@pytest.mark.parametrize(("figure", "share", "probe_s"), [("9e999", 1.0, 86_400.0), ("-1", 0, 0)])
+async def test_figures_that_can_not_be_are_the_nearest_that_can(
+    tmp_path: Path, figure: str, share: float, probe_s: float
+) -> None:
+    spoil = (f"UPDATE {one} = {figure}" for one in ("slowing SET share", "relay SET probe_s"))
+    async with outbox_in(tmp_path) as outbox:
+        await outbox.database.write(damage(*KEPT, *spoil), lane=WriteLane.REST)
+    async with outbox_in(tmp_path) as outbox:
+        state = await outbox.loop.load()
+    assert [slowing.share for _, _, slowing in state.slowings] == [share]
+    assert [one.breaker.probe_s for one in state.relays] == [probe_s]

@@ -142,6 +142,32 @@ async def test_age_takes_a_job_whose_body_can_not_be_read_and_leaves_its_files(
     assert (taken.jobs, removed) == (1, [])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"delivery SET {one}" for one in ("recipient_key", "message_id", "mailbox_id", "state")),
+        *(f"job SET {one}" for one in ("mailbox_id", "trace_id", "settled_status", "spec")),
+        "body SET segments",
+    ],
+)
+async def test_age_takes_what_is_whole_whatever_text_of_another_is_damaged(
+    tmp_path: Path, text: str
+) -> None:
+    async def unlink(_: str) -> bool:
+        return True
+
+    rules = Retention(sent=timedelta(days=30))
+    async with database(tmp_path) as opened:
+        for _ in range(2):
+            await put(opened, DeliveryState.SENT)
+        spoil = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) WHERE number = 1")
+        await opened.write(spoil, lane=WriteLane.REST)
+        retention = SqliteRetention(opened, rules, unlink, lambda: True)
+        taken = await retention.run(Instant(NOW + 40 * DAY))
+        assert taken.jobs >= 1
+        assert (await retention.run(Instant(NOW + 41 * DAY))).jobs == 0
+
+
 def test_an_error_of_sqlite_is_not_the_rows_fault() -> None:
     check_spoiled(ValueError("no word of ours"))
     with pytest.raises(sqlite3.OperationalError):

@@ -17,6 +17,8 @@ from postroom.store.sqlite.unit import UnitResult
 MAILBOX_SCOPE: Final = "m:"
 RELAY_SCOPE: Final = "r:"
 
+_LONGEST_PROBE_S: Final = 86_400.0  # what is longer was damaged
+
 _WINDOW: Final = 24 * 60 + 1  # minutes: a rolling day and the minute under way
 
 _MAILBOXES: Final = "SELECT * FROM mailbox"
@@ -143,7 +145,7 @@ def _scope(row: sqlite3.Row) -> ScopeState:
             seen=row["seen"],
             opened_at=row["opened_at"],
             probe_at=row["probe_at"],
-            probe_s=row["probe_s"],
+            probe_s=min(max(row["probe_s"], 0.0), _LONGEST_PROBE_S),
             good_in_row=row["good_in_row"],
         ),
         paused_by=row["paused_by"],

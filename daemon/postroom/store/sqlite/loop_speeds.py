@@ -48,7 +48,7 @@ def _slowing(row: sqlite3.Row) -> Slowing:
         reason=find_word(ReasonCode, row["reason_code"]) or ReasonCode.RATE_LIMITED,
         per_minute=row["per_minute"],
         at_once=row["at_once"],
-        share=row["share"],
+        share=min(max(row["share"], 0.0), 1.0),
         since_at=Instant(row["since_at"]),
         told_at=Instant(row["told_at"]),
     )
