@@ -44,9 +44,7 @@ _NOWHERE: Final = Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
 _OWN_ID: Final = "own-message-id"
-_NEW_THREAD: Final = (
-    "INSERT OR IGNORE INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
-)
+_NEW: Final = "INSERT OR IGNORE INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
 _THREAD: Final = """
     SELECT number, version, conversation_key, metadata FROM thread WHERE number = ?"""
 _RAISE: Final = """
@@ -239,11 +237,11 @@ class Publishing:
         one = self.prepared.publication
         sql = _RAISE if is_raised and part.kind is AutomationKind.HUMAN else _THREAD
         row: sqlite3.Row | None = conn.execute(sql, (part.target.thread,)).fetchone()
-        if row is None:  # it is new, or the number of the old one is damaged
-            conn.execute(_NEW_THREAD, (self.thread, one.mailbox_id, one.at))
-            row = conn.execute(sql, (self.thread,)).fetchone()
-        assert row is not None  # noqa: S101 - made in this transaction
-        return row
+        if row is not None:
+            return row
+        conn.execute(_NEW, (self.thread, one.mailbox_id, one.at))  # or the old number is damaged
+        made: sqlite3.Row = conn.execute(sql, (self.thread,)).fetchone()
+        return made
 
     def _raise_feedback(self, conn: sqlite3.Connection, part: "_Part") -> None:
         own, author = part.target.own, self.prepared.publication.mail.author
