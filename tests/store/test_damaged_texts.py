@@ -103,6 +103,8 @@ async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
         assert first == ("unreadable" if is_set_aside else None)
 
 
+DEAD = ("UPDATE pending SET dead_at = 1 WHERE seq = (SELECT min(seq) FROM pending)",)
+
 OF_THREADS = (
     "conversation_key = CAST(x'ff' AS TEXT)",
     "metadata = CAST(x'ff' AS TEXT)",
@@ -157,3 +159,24 @@ async def test_a_conversation_of_which_a_text_is_damaged_is_shown_and_can_be_res
         found = await outbox.conversations.find_thread(number, 9)
         assert found is not None
         assert len(found.deliveries) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["waiting SET mailbox_id", "pending SET mailbox_id", "event SET type"]
+)
+async def test_who_waits_for_what_is_told_though_a_text_of_it_is_damaged(
+    tmp_path: Path, text: str
+) -> None:
+    async with lease_desk(tmp_path) as desk:
+        seq = await desk.event(await desk.thread())
+        await desk.release(await desk.one())
+        await desk.event(await desk.thread())
+        spoilt = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT)", *DEAD)
+        await desk.outbox.database.write(spoilt, lane=WriteLane.REST)
+        leases, now = desk.outbox.leases, desk.clock.now()
+        (consumer,) = await leases.find_consumers()
+        (told,) = await leases.find_waiting(now)
+        dead = await leases.find_dead_events(None, None, 9)
+        assert (told.consumer, [one.event.seq for one in dead.items]) == (consumer.name, [seq])
+        assert await leases.retry_event(seq, consumer.name)
+        assert await leases.drop_consumer(consumer.name, now)

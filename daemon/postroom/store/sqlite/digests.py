@@ -15,7 +15,7 @@ from postroom.core.digest import Unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.database import Database
-from postroom.store.sqlite.spoiled import SPOILED, check_spoiled, state_of
+from postroom.store.sqlite.spoiled import SPOILED, at_least, check_spoiled, state_of
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
 
@@ -49,7 +49,7 @@ class SqliteDigests:
 
     async def find_told(self) -> Mapping[str, Instant]:
         """Up to when the digest of each mailbox has spoken."""
-        return await self._database.read(_find_told)
+        return await self._database.read(at_least(_find_told))
 
     async def find_failed(
         self, since: Instant, until: Instant, after: Unsent | None, limit: int
