@@ -201,6 +201,18 @@ NAMES = {
         "=?utf-8?q?ceo=40bank=2Eexample?=",
         "ceo@bank.example",
     ),
+    "with half a surrogate pair, as two encoded words": (
+        "=?utf-7?q?+2AA-ceo=40bank=2Eexample?=",
+        "ceo@bank.example",
+    ),
+    "with a control character, as two encoded words": (
+        "=?utf-8?q?=C2=9B=1Bceo=40bank=2Eexample?=",
+        "ceo@bank.example",
+    ),
+    "turned and spread, as two encoded words": (
+        "=?utf-8?q?=E2=80=AEceo=E2=80=8B=40bank=2Eexample?=",
+        "ceo@bank.example",
+    ),
     "at a company": ("Alice @ Customer", None),
     "a handle": ("@alice", None),
     "a price": ("3@5", None),
