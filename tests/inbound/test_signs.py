@@ -201,18 +201,6 @@ NAMES = {
         "=?utf-8?q?ceo=40bank=2Eexample?=",
         "ceo@bank.example",
     ),
-    "with half a surrogate pair, as two encoded words": (
-        "=?utf-7?q?+2AA-ceo=40bank=2Eexample?=",
-        "ceo@bank.example",
-    ),
-    "with a control character, as two encoded words": (
-        "=?utf-8?q?=C2=9B=1Bceo=40bank=2Eexample?=",
-        "ceo@bank.example",
-    ),
-    "turned and spread, as two encoded words": (
-        "=?utf-8?q?=E2=80=AEceo=E2=80=8B=40bank=2Eexample?=",
-        "ceo@bank.example",
-    ),
     "at a company": ("Alice @ Customer", None),
     "a handle": ("@alice", None),
     "a price": ("3@5", None),
@@ -224,6 +212,15 @@ def test_an_address_in_the_name_that_is_not_the_senders_is_told(
     name: str, found: str | None
 ) -> None:
     assert find_address_in_name(Person(name, OWN)) == found
+
+
+@pytest.mark.parametrize(
+    "unseen", ["utf-7?q?+2AA-", "utf-8?q?=C2=9B=1B", "utf-8?q?=E2=80=AE=E2=80=8B"]
+)
+def test_what_an_encoded_word_hides_in_another_is_cleaned(unseen: str) -> None:
+    assert (
+        find_address_in_name(Person(f"=?{unseen}ceo=40bank=2Eexample?=", OWN)) == "ceo@bank.example"
+    )
 
 
 @given(st.text(max_size=256))
