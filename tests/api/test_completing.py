@@ -1,5 +1,6 @@
 """A lease is completed: with replies or without, once, all of it or nothing."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,23 @@ async def test_the_faults_of_all_replies_are_told_at_once(api: Api) -> None:
     assert said.status == 422
     assert {"/replies/0/to/0", "/replies/2/bogus", "/replies/2/to/0"} == set(pointers)
     assert api.submitter.open == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "code", "pointers"),
+    [
+        pytest.param(b'{"text":"\xff"}', 400, "not_json", [], id="no UTF-8"),
+        pytest.param(b"1e999", 422, "invalid_request", ["/replies/1"], id="no number that fits"),
+    ],
+)
+async def test_a_reply_that_can_not_be_read_is_told_of_like_a_job_that_can_not(
+    api: Api, reply: bytes, status: int, code: str, pointers: list[str]
+) -> None:
+    body = b'{"fence":5,"replies":[' + json.dumps(REPLY).encode() + b"," + reply + b"]}"
+    said = await api.post(f"/leases/{LEASE_ID}/complete", data=body)
+    assert (said.status, said.code) == (status, code)
+    assert [one["pointer"] for one in said.json.get("errors", [])] == pointers
+    assert (api.submitter.open, api.leases.did, api.faults) == ([], [], [])
 
 
 async def test_two_answers_to_one_event_in_one_call_are_refused(api: Api) -> None:

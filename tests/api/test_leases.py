@@ -10,6 +10,7 @@ from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import SECOND
 from postroom.ports.changes import EventPublished, ThreadWaits
 from postroom.ports.leasing import Release
+from support.api_outbox import FakeOutbox
 from support.api_server import Api, handlers, running, until
 from support.clock import FakeClock
 from support.lease_fakes import CLAIM, LEASE, LEASE_ID, MAIL_ID, FakeLeases
@@ -133,6 +134,34 @@ async def test_what_is_granted_to_a_vanished_caller_is_given_back(
         await until(lambda: slow.wishes)
         await api.get("/healthz")
         assert sum(one[0] == "release" for one in slow.did) == given_back
+
+
+class Silent(FakeOutbox):
+    """A reader that does not say which log it is before it is let to."""
+
+    gate: asyncio.Event
+    asked: asyncio.Event
+
+    async def event_span(self) -> tuple[str, int, int]:
+        self.asked.set()
+        await self.gate.wait()
+        return await super().event_span()
+
+
+async def test_who_vanishes_while_the_log_is_asked_for_its_name_keeps_no_lease(
+    tmp_path: Path,
+) -> None:
+    silent, leases = Silent(), FakeLeases(waiting=[LEASE])
+    silent.gate, silent.asked = asyncio.Event(), asyncio.Event()
+    async with running(tmp_path, reader=silent, leases=leases) as api:
+        async with asyncio.TaskGroup() as group:
+            poll = group.create_task(api.post("/leases", {"wait_s": 30}))
+            await silent.asked.wait()
+            poll.cancel()
+        await until(lambda: not handlers(api))
+        silent.gate.set()
+        await api.get("/healthz")
+        assert len(leases.wishes) == sum(one[0] == "release" for one in leases.did)
 
 
 # -- extend, release

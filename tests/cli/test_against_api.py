@@ -37,6 +37,10 @@ SEND = "send --mailbox support --to ann@example.com --subject Hi --text x"
         (f"show {JOB}", 0),
         (f"show {SENT}", 0),
         (f"show {SENT} --raw", 0),
+        ("show job_\udcff", 69),  # as a shell hands over what is no UTF-8
+        ("jobs --trace \udcff", 0),
+        ("mailboxes pause \udcff", 67),
+        ("suppressions remove \udcff@example.com", 69),
         (f"explain {SENT}", 0),
         ("explain", 0),
         ("explain --mailbox support --lane high", 0),

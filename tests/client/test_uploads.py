@@ -37,6 +37,15 @@ def test_a_file_is_uploaded_whole_and_again_after_a_fault(
     assert daemon.asked[1].query == {"filename": "Übersicht 1.bin"}
 
 
+def test_a_file_whose_name_is_no_text_is_uploaded_all_the_same(
+    daemon: FakeDaemon, client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "\udcff.pdf").write_bytes(b"x")
+    daemon.on("POST /v1/attachments", STAGED)
+    assert client.stage(tmp_path / "\udcff.pdf") == {"ref": "att_1"}
+    assert daemon.asked[0].query["filename"].endswith(".pdf")
+
+
 def test_a_pipe_is_uploaded_in_pieces_and_only_once(daemon: FakeDaemon, client: Client) -> None:
     data = b"x" * 300_000
     daemon.on("POST /v1/attachments", STAGED)

@@ -1,7 +1,10 @@
 """Every row of the field table: its limit, and the pointer of its problem."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from postroom.core.faults import MOST_PROBLEMS
 from postroom.core.ids import Kind, encode_id
 from postroom.core.jobfields import read_job
 from support.mail import NOW, problems, spec
@@ -233,3 +236,23 @@ def test_what_is_not_built_is_unknown(name: str) -> None:
 )
 def test_a_header_that_is_ours_is_refused(name: str) -> None:
     assert problems(headers={name: "x"}) == {f"/headers/{name}"}
+
+
+class Watched(dict[str, object]):
+    """Counts the fields that were looked at."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for name in super().__iter__():
+            self.looked_at += 1
+            yield name
+
+
+@pytest.mark.parametrize("place", ["the job", "an attachment"])
+def test_of_a_megabyte_of_unknown_fields_no_more_are_looked_at_than_are_told(place: str) -> None:
+    many = Watched({f"k{number}": 1 for number in range(50_000)})
+    found = read_job(many if place == "the job" else {"attachments": [many]}, now=NOW)
+    assert isinstance(found, tuple)
+    assert len(found) == MOST_PROBLEMS
+    assert many.looked_at <= MOST_PROBLEMS + 1

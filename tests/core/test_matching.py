@@ -281,6 +281,9 @@ def test_a_weak_sign_counts_for_thirty_days() -> None:
 def test_two_spellings_of_an_address_have_one_key() -> None:
     assert address_key("Ann@One.EXAMPLE") == "ann@one.example"
     assert address_key("STRASSE@x.example") == address_key("straße@x.example")
+    assert address_key("Ann@MÜLLER.example") == "ann@xn--mller-kva.example"
+    assert address_key("ann@straße.example") != address_key("ann@strasse.example")
+    assert address_key("Ä b") == "ä b"
 
 
 def test_a_prefix_or_a_tag_counts_only_in_front() -> None:

@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import smtplib
-import socket
 import threading
 from email.message import EmailMessage
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from postroom.client import Client
+from support.inward import free_port
 from support.names import nameless
 from support.real_daemon import RealDaemon, real_daemon
 
@@ -29,13 +29,6 @@ domains = ["example.com"]
 postmaster = "support"
 resolvers = ["127.0.0.1:{names_port}"]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def with_listener(daemon: RealDaemon) -> int:

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import pytest
 
 from postroom.client import Client
 from support.config_files import ROOT
+from support.inward import free_port
 from support.names import nameless
 from support.real_daemon import env
 
@@ -104,18 +104,12 @@ class Terminal:
         return sum(all(f"\n{line}\n" in mail for line in lines) for mail in mails)
 
 
-def free_port() -> str:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return str(sock.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def you() -> Iterator[Terminal]:
     """The third terminal, with the other two running."""
     relay, daemon, export = commands(SHELL[0])
     with tempfile.TemporaryDirectory(prefix="pr-") as name:
-        you = Terminal(Path(name), free_port(), free_port())
+        you = Terminal(Path(name), str(free_port()), str(free_port()))
         (you.folder / ".venv").symlink_to(sys.prefix)
         shutil.copytree(ROOT / "config", you.folder / "config")
         settings = you.folder / "config" / "dev.toml"

@@ -21,7 +21,7 @@ from support.mails import whole
 
 PIECES = st.sampled_from(
     [b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"--b\r\n", b"--b--\r\n", b"--c", b": ", b";", b",", b'"', b"\\", b"(", b")"]
-    + [b"<", b">", b"@", b"=", b"=?utf-8?q?=C3=A4?=", b"=?x?b?!?=", b"=?", b"?=", b"%", b"*0*=", b"utf-8''", b"\x1b$B"]
+    + [b"<", b">", b"@", b"=", b"=?utf-8?q?=C3=A4?=", b"=?x?b?!?=", b"=?utf-8?q?=3D=3Futf-7=3Fq=3F+2AA-a=40b=2Ec=3F=3D?= <", b"=?", b"?=", b"%", b"*0*=", b"utf-8''", b"\x1b$B"]
     + [b"From: ", b"To: ", b"Subject: ", b"Date: ", b"Message-ID: ", b"References: ", b"Content-Disposition: "]
     + [b"Content-Type: multipart/mixed; boundary=b\r\n", b"Content-Type: multipart/alternative; boundary=c\r\n"]
     + [b"Content-Type: text/html\r\n\r\n", b"Content-Type: message/rfc822\r\n\r\n", b"attachment; filename="]
@@ -54,6 +54,7 @@ def lines(mail: InMail) -> list[str]:
         *files,
         *mail.evidence,
         *mail.forwarded_for,
+        mail.signs.name_address or "",
     ]
 
 

@@ -1,6 +1,7 @@
 """What was received becomes events whatever a mail, the parser, the machine or the store does; over a real store."""
 
 import asyncio
+import base64
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -52,6 +53,20 @@ async def test_a_mail_that_can_not_be_read_is_an_event_all_the_same(
     assert bad["message"]["parse"] == "failed"
     assert bad["message"]["subject"] == "From the header"
     assert good["message"]["parse"] == "complete"
+
+
+async def test_a_name_that_hides_half_a_character_keeps_no_mail_from_being_told(
+    at_home: House,
+) -> None:
+    hidden = base64.b64encode(b"=?utf-7?q?+2AA-a=40b=2Ec?=")
+    raw = b"Bad\r\nFrom: =?utf-8?b?" + hidden + b"?= <alice@customer.example>\r\n\r\nwords\r\n"
+    at_home.parser.faults["Bad"] = ValueError("a fault of ours")
+    await at_home.came("Bad", raw=raw)
+    async with at_home.at_work():
+        await at_home.done(1)
+    (bad,) = await at_home.office.events()
+    assert bad["message"]["parse"] == "failed"
+    assert bad["message"]["from"]["address"] == "alice@customer.example"
 
 
 def with_text(text: str) -> Callable[[InMail, Path], InMail]:

@@ -214,6 +214,15 @@ def test_an_address_in_the_name_that_is_not_the_senders_is_told(
     assert find_address_in_name(Person(name, OWN)) == found
 
 
+@pytest.mark.parametrize(
+    "unseen", ["utf-7?q?+2AA-", "utf-8?q?=C2=9B=1B", "utf-8?q?=E2=80=AE=E2=80=8B"]
+)
+def test_what_an_encoded_word_hides_in_another_is_cleaned(unseen: str) -> None:
+    assert (
+        find_address_in_name(Person(f"=?{unseen}ceo=40bank=2Eexample?=", OWN)) == "ceo@bank.example"
+    )
+
+
 @given(st.text(max_size=256))
 def test_any_name_is_read(name: str) -> None:
     found = find_address_in_name(Person(name, OWN))

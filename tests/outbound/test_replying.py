@@ -32,9 +32,9 @@ EVENT = Answered(
 BARE: dict[str, Any] = {"in_reply_to_event": "evt_0000000000007", "to": None, "subject": None}
 
 
-def fill(**fields: Any) -> Any:
+def fill(event: Answered = EVENT, **fields: Any) -> Any:
     conversations = Conversations(MemoryIntake(), {"support": SUPPORT})
-    return conversations.fill(job(**{**BARE, **fields}), SUPPORT, EVENT)
+    return conversations.fill(job(**{**BARE, **fields}), SUPPORT, event)
 
 
 def test_an_alert_is_not_answered_from_any_mailbox() -> None:
@@ -77,3 +77,14 @@ def test_what_is_no_answer_stays_as_it_is() -> None:
     plain = job()
     conversations = Conversations(MemoryIntake(), {"support": SUPPORT})
     assert conversations.fill(plain, SUPPORT, None) == Filled(plain, is_reply_to_ignored=False)
+
+
+def named(how_many: int) -> tuple[Person, ...]:
+    return tuple(Person("", f"p{number}@two.example") for number in range(how_many))
+
+
+@pytest.mark.parametrize(("asked", "goes_to"), [(20, 20), (21, 1), (500, 1)])
+def test_one_mail_does_not_make_us_write_to_hundreds(asked: int, goes_to: int) -> None:
+    filled = fill(replace(EVENT, reply_to=named(asked), is_vouched_for=True))
+    assert len(filled.job.recipients) == goes_to
+    assert filled.is_reply_to_ignored is (goes_to == 1)

@@ -1,5 +1,10 @@
 """A job is handed in: what is stored, what it is called, and where it goes."""
 
+import threading
+from typing import Any
+
+import pytest
+
 from postroom.core.instant import SECOND
 from support.mail import NOW, parsed, rendered, spec
 from support.submitting import Desk, refused, taken
@@ -89,3 +94,36 @@ async def test_a_thread_that_is_there_is_no_problem() -> None:
 async def test_what_is_not_an_object_is_a_problem() -> None:
     result = refused(await Desk().submitter.submit([], 0, "k", "junk"))
     assert [one.pointer for one in result.problems] == [""]
+
+
+class Witness(dict[str, Any]):
+    """Knows in which threads it was read."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self.threads: set[int] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name == "trace_id":  # nobody asks for it but who reads the whole
+            self.threads.add(threading.get_ident())
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize(
+    ("to", "is_apart"),
+    [
+        ([f"u{n}@one.example" for n in range(1000)], False),
+        ([f"u{n}@m\xfcller{n}.example" for n in range(100)], False),
+        ([f"u{n}@m\xfcller{n}.example" for n in range(101)], True),
+        ([{"address": f"\xfc{n}@one.example"} for n in range(101)], True),
+        ([f'"u.{n}"@one.example' for n in range(101)], True),
+    ],
+    ids=["plain ones", "some", "many", "many with names", "many in quotes"],
+)
+async def test_many_addresses_that_take_long_to_judge_do_not_hold_the_others_up(
+    to: list[Any], *, is_apart: bool
+) -> None:
+    witness = Witness(spec(to=to))
+    taken(await Desk().submitter.submit(witness, 0))
+    assert len(witness.threads) == 1
+    assert (threading.get_ident() not in witness.threads) is is_apart

@@ -81,6 +81,16 @@ async def test_an_event_tells_what_an_answer_needs(office: PostOffice) -> None:
     }
 
 
+async def test_who_wrote_takes_part_in_whatever_letters_her_domain_stood(
+    office: PostOffice,
+) -> None:
+    await office.sent(ALICE)
+    event = await office.published(in_mail("ann@Müller.example"), token_of(1))
+    found = await office.outbox.intake.find_answered(event["seq"])
+    assert found is not None
+    assert "ann@xn--mller-kva.example" in found.participants
+
+
 async def test_an_event_about_a_delivery_is_no_mail(office: PostOffice) -> None:
     await office.sent()
     found = await office.outbox.intake.find_answered(1)

@@ -129,6 +129,17 @@ async def test_who_shares_our_message_id_is_told_apart_by_the_address(office: Po
     assert await office.feedback(done.deliveries[0].number) == "none"
 
 
+async def test_a_recipient_who_writes_her_domain_in_her_own_letters_is_known(
+    office: PostOffice,
+) -> None:
+    done = await office.sent("ann@xn--mller-kva.example")
+    found = await office.outbox.reader.find_delivery(done.deliveries[0].number)
+    assert found is not None
+    event = await office.published(by_id(found.message_id, sender="Ann@Müller.example"))
+    assert event["answers"]["from_recipient"] is True
+    assert await office.feedback(found.number) == "replied"
+
+
 async def test_a_stranger_with_the_message_id_joins_but_is_no_answer_of_the_recipient(
     office: PostOffice,
 ) -> None:

@@ -10,8 +10,10 @@ async with house_in(tmp_path, relay.port, nursery, more=listening_at(port)) as h
 import asyncio
 import email
 import email.policy
+import os
 import re
 import socket
+from contextlib import suppress
 from email.message import EmailMessage
 from typing import Any
 
@@ -44,11 +46,12 @@ def listening_at(port: int) -> str:
 
 
 def free_port() -> int:
-    """A port that nobody had a moment ago: the settings want a number."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
+    """A port that nobody had a moment ago, of those that the kernel gives to no connection: the settings want a number."""
+    while True:
+        port = 15_000 + int.from_bytes(os.urandom(2), "big") % 17_000
+        with socket.socket() as sock, suppress(OSError):
+            sock.bind(("127.0.0.1", port))
+            return port
 
 
 def parsed(sent: Transaction) -> EmailMessage:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import msgspec
 from msgspec import structs
 
+from postroom.api.parsing import decode_body
 from postroom.api.parts import Parts
 from postroom.api.problems import Code, Refusal, invalid
 from postroom.api.render import render_job
@@ -21,7 +23,8 @@ from postroom.ports.leasing import Completed, NotShown, ReplyStopped
 from postroom.ports.submitting import Prepared, Refused, Repeated, SubmitResult
 
 
-_TWICE = "Another reply of this call answers the same event."
+_TWICE: Final = "Another reply of this call answers the same event."
+_DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,9 @@ async def _prepare(
     answered: set[int] = set()
     refusals: list[Refusal] = []
     for index, raw in enumerate(given):
-        value = msgspec.json.decode(raw)
+        value = decode_body(bytes(raw), _DECODER)
+        if isinstance(value, Refusal):
+            return _at(value, index)
         made = await parts.submitter.prepare(value, sender.actor.uid, None, sender.trace_header)
         if isinstance(made, Refused):
             refusal = await tell(parts, made, sender, value)

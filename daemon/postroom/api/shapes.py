@@ -68,7 +68,7 @@ class DeliveryBrief(Answered, frozen=True):
 class Job(Answered, frozen=True):
     """A job. `thread_id` and `message_id` are null where the deliveries differ; `expired`: only its tombstone is left.
 
-    `reply_to_ignored`: the answer goes to From, for the Reply-To of the event names another organisation, which nobody vouches for.
+    `reply_to_ignored`: the answer goes to From, for the Reply-To of the event names another organisation, which nobody vouches for, or too many people.
     """
 
     id: JobId

@@ -137,7 +137,7 @@ def _tell(job: Json) -> None:
         talk(f"This job was accepted before ({plain(job['status'])}); nothing is sent twice.")
     else:
         if job.get("reply_to_ignored"):
-            talk("It goes to From: Reply-To names another organisation.")
+            talk("It goes to From: Reply-To names another organisation, or too many people.")
         talk(f"Accepted for {people}. What becomes of it: postroom status {plain(job['id'])}")
 
 

@@ -80,11 +80,10 @@ def read_job(value: object, *, now: Instant) -> Job | tuple[Problem, ...]:
     draft = _Draft()
     if not isinstance(value, dict):
         return (Problem("", "A job is a JSON object."),)
-    for name, given in value.items():
-        read = _FIELDS.get(name)
-        if read is None:
-            draft.faults.add_unknown(pointer(name))
-        elif given is not None:
+    draft.faults.add_unknown(name for name in value if name not in _FIELDS)
+    for name, read in _FIELDS.items():
+        given = value.get(name)
+        if given is not None:
             read(draft, given)
     job = _whole(draft, value, now)
     return draft.faults.all() or job
@@ -249,7 +248,7 @@ def _together(draft: _Draft, given: object) -> None:
     """Read with others in one go, by `read_recipients` or `read_place`."""
 
 
-_FIELDS: Final[dict[object, Callable[[_Draft, object], None]]] = {
+_FIELDS: Final[dict[str, Callable[[_Draft, object], None]]] = {
     "mailbox_id": _mailbox_id,
     "to": _together,
     "cc": _together,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from postroom.core.address import read_address
+from postroom.core.address import is_rare, read_address
 from postroom.core.faults import Faults, read_list, read_object, read_text
 from postroom.core.job import Address, Copies, Field, OnDuplicate, Recipient
 from postroom.core.mailbox import Lane
@@ -16,6 +16,7 @@ MOST_IN_CONVERSATION: Final = 100
 MOST_IN_DEFAULT_CONVERSATION: Final = 20
 
 MOST_REPLY_TO: Final = 20
+MANY_RARE: Final = 100
 
 _ADDRESS_FIELDS: Final = frozenset({"address", "name"})
 
@@ -40,6 +41,17 @@ def read_recipients(job: dict[str, object], faults: Faults) -> tuple[tuple[Recip
                 found.setdefault(address.key, Recipient(address, field)).address is not address
             )
     return tuple(found.values()), dropped
+
+
+def takes_long(job: object) -> bool:
+    """Whether so many of the addresses are quoted or international that to read them would hold the loop up."""
+    if not isinstance(job, dict):
+        return False
+    given = [one for field in Field for one in _items(job.get(field))]
+    texts = (one.get("address") if isinstance(one, dict) else one for one in given)
+    return len(given) > MANY_RARE and (
+        sum(isinstance(one, str) and is_rare(one) for one in texts) > MANY_RARE
+    )
 
 
 def find_named(job: dict[str, object]) -> Iterator[tuple[str, Address]]:
@@ -86,6 +98,10 @@ def find_copies_fault(
     elif is_in_thread and recipients > 1:
         return "Individual copies have threads of their own: in a given thread there can be one recipient."
     return None
+
+
+def _items(given: object) -> list[object]:
+    return given if isinstance(given, list) and len(given) <= MOST_RECIPIENTS else []
 
 
 def _read_each(items: list[object], where: str, faults: Faults) -> Iterator[Address]:

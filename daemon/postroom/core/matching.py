@@ -16,10 +16,13 @@ from base64 import b64decode
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
+from postroom.core.address import read_address
 from postroom.core.delivery import Feedback
 from postroom.core.inmail import InMail
+from postroom.core.job import Address
 from postroom.core.token import Token, TokenKind, TokenStatus
 
 
@@ -114,9 +117,11 @@ def weaker_than(feedback: Feedback) -> tuple[Feedback, ...]:
     return _ORDER[: _ORDER.index(feedback)]
 
 
+@lru_cache(maxsize=1024)  # a report may name a hundred, each to be held against a hundred of ours
 def address_key(address: str) -> str:
-    """The form in which two spellings of one address are equal."""
-    return address.casefold()
+    """The form in which two spellings of one address are equal; that of ours has its domain in A-labels."""
+    found = address if address.isascii() else read_address(address)
+    return found.key if isinstance(found, Address) else address.casefold()
 
 
 def _rank(token: Token) -> tuple[bool, bool]:

@@ -1,9 +1,9 @@
 """Whom an answer goes to, and what else it takes from the event that it answers (CONTRACT §4 "Replying"). Pure.
 
 It goes to Reply-To where all addresses there belong to the organisation of From, or where From's domain vouches for the
-mail, else to From. A machine, a list, the
-null sender and we ourselves are never answered. Of mail that a list sent on, neither Reply-To (lists put themselves
-there) nor To and Cc (one of which is the list) count.
+mail, else to From; to From also where Reply-To names more people than a job's own may, since one mail must not make us
+write to hundreds. A machine, a list, the null sender and we ourselves are never answered. Of mail that a list sent on,
+neither Reply-To (lists put themselves there) nor To and Cc (one of which is the list) count.
 
 Organisations are those that DNS told when the mail came in (RFC 9989). Where nothing that is published tells them apart,
 a domain above or below that in From is of the same one. Known limit: there, and of a mail whose organisation is not known,
@@ -17,7 +17,7 @@ from typing import Final
 from postroom.core.address import read_address
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Address, Job, Problem
-from postroom.core.jobparties import find_named
+from postroom.core.jobparties import MOST_REPLY_TO, find_named
 
 
 REPLY_TARGET: Final = "reply_target"
@@ -120,14 +120,19 @@ def find_outsiders(
     """Everybody that the job names who is not part of the conversation."""
     if job.allows_new_recipients:
         return ()
-    known = event.participants | {one.key for one in target.people} | _people_of(event)
+    known = event.participants | {one.key for one in target.people}
+    named = tuple(find_named(job.spec))
+    if not known.issuperset(address.key for _, address in named):
+        known |= _people_of(
+            event
+        )  # a stranger may have put a thousand there: read where it matters
     return tuple(
         Problem(
             where,
             f"{address.address} is not part of this conversation: allow_new_recipients lets it be written to.",
             NOT_IN_THREAD,
         )
-        for where, address in find_named(job.spec)
+        for where, address in named
         if address.key not in known or is_own(address.address)
     )
 
@@ -144,6 +149,8 @@ def _choose(event: Answered, sender: Address, is_own: Callable[[str], bool]) -> 
         if sender.key in _keys((*event.to, *event.cc)):
             return NoTarget("The address in From is the list's.")
         return Target((sender,), is_reply_to_ignored=bool(event.reply_to))
+    if len(event.reply_to) > MOST_REPLY_TO:
+        return Target((sender,), is_reply_to_ignored=True)
     asked = [_read(one) for one in event.reply_to]
     people = tuple(one for one in asked if one is not None and not is_own(one.address))
     if people and len(people) == len(asked) and _may_ask_for(event, sender, people):

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from postroom.core.inmail import Counted, Person, ReaderSigns
+from postroom.inbound.clean import clean_line
 from postroom.inbound.encodedwords import decode_words
 from postroom.inbound.head import Head
 from postroom.inbound.invisible import count_bidi, count_invisible, without_invisible
+from postroom.inbound.people import NAME_MOST
 
 
 # What an event uses, in the order in which it is told.
@@ -56,7 +58,10 @@ def read_signs(
 
 def find_address_in_name(person: Person) -> str | None:
     """An address in a display name that is not the person's own, as it would be read; None where there is none."""
-    name = decode_words(without_invisible(person.name), set())
+    # What an encoded word hid in another is as dangerous as what came in plain sight.
+    name = clean_line(
+        without_invisible(decode_words(without_invisible(person.name), set())), NAME_MOST
+    )
     plain = _AT.sub("@", unicodedata.normalize("NFKC", name).replace("\u3002", "."))
     own = person.address.casefold()
     others = (one for one in _ADDRESS.findall(plain) if one.casefold() != own)

@@ -5,13 +5,16 @@ since a first try; then mailbox, recipients, limits and files. At the commit of 
 the store says in that transaction counts, whatever was seen before: twins meet there.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
 from postroom.core.job import Attachment, Job, Problem
+from postroom.core.jobparties import takes_long
 from postroom.core.jobrequest import check_recipients, read_references, read_request
 from postroom.core.mailbox import Mailbox
 from postroom.core.replying import Answered
@@ -101,7 +104,10 @@ class JobSubmitter:
         Raises: StoreUnavailable, StorageFull, StoreBroken: there is nothing to settle.
         """
         caller = Caller(principal_uid, self._parts.clock.now())
-        job = read_request(value, header_key=header_key, trace_header=trace_header, now=caller.at)
+        read = partial(
+            read_request, value, header_key=header_key, trace_header=trace_header, now=caller.at
+        )
+        job = await asyncio.to_thread(read) if takes_long(value) else read()
         if not isinstance(job, Job):
             return refuse((*job, *await self._find_more(value, principal_uid)))
         event = await self._conversations.find_answered(job)

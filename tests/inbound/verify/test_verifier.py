@@ -69,6 +69,18 @@ BYPASSES: dict[str, tuple[bytes, dict[str, object], str]] = {
         {"envelope_sender": "x@evil.example"},
         "permerror",
     ),
+    "D6 a field with a space before its colon, signed as absent": (
+        b"Reply-To : mallory@evil.example\r\n"
+        + sign(MAIL, "good.example", headers=("from", "subject", "reply-to")),
+        {"envelope_sender": "x@evil.example"},
+        "fail",
+    ),
+    "D6 a field with a space before its colon, signed twice": (
+        b"Subject : Pay me\r\n"
+        + sign(MAIL, "good.example", headers=("from", "subject", "subject")),
+        {"envelope_sender": "x@evil.example"},
+        "fail",
+    ),
     "D5 two addresses in From": (
         mail_from(b"mallory@evil.example, alice@good.example"),
         {"envelope_sender": "x@evil.example"},

@@ -8,10 +8,10 @@ import pytest
 from postroom.core.authentication import Authentication, Outcome, Verdict
 from postroom.inbound.verify import verifier
 from postroom.inbound.verify.resolver import DnsResolver
-from postroom.ports.resolving import Kind, Lookup
+from postroom.ports.resolving import Answer, Kind, Lookup
 from support.clock import FakeClock
 from support.good_and_evil import good_and_evil, mail_from
-from support.judging import MAIL, judge_mail
+from support.judging import MAIL, SERVERS, judge_mail, question
 from support.signing import sign
 from support.zone import DeadResolver, FakeResolver
 
@@ -82,3 +82,30 @@ async def test_a_domain_with_many_labels_costs_at_most_eight_questions() -> None
     await judge_mail(mail_from(address.encode()), resolver, client_ip=None)
     assert len([one for one in resolver.asked if one.name.startswith("_dmarc.")]) == 8
     assert Lookup(Kind.TXT, "_dmarc.good.example") in resolver.asked
+
+
+class Late(FakeResolver):
+    """Answers when it is let to."""
+
+    gate: asyncio.Event
+    came: asyncio.Event
+
+    async def ask(self, lookup: Lookup) -> Answer:
+        self.came.set()
+        await self.gate.wait()
+        return await super().ask(lookup)
+
+
+async def test_what_is_closed_in_the_middle_says_nothing_of_the_mail() -> None:
+    late = Late(good_and_evil())
+    late.gate, late.came = asyncio.Event(), asyncio.Event()
+    closing = verifier.MailVerifier(late, FakeClock(), SERVERS)
+    async with asyncio.TaskGroup() as group:
+        judging = group.create_task(closing.verify(question(sign(MAIL, "good.example"))))
+        await late.came.wait()
+        closing.close()
+        late.gate.set()
+        for _ in range(20):
+            await asyncio.to_thread(int)
+        assert not judging.done()
+        judging.cancel()

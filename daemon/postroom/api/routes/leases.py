@@ -56,10 +56,12 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
     refused = find_unleased(call.body.types)
     if refused is not None:
         return refused
-    leases = await _poll(call.parts, call.body, asked)
+    log_id, _, _ = await call.parts.reader.event_span()
+    leases = await _poll(
+        call.parts, call.body, asked
+    )  # nothing may come between them and the answer
     if isinstance(leases, leasing.TooManyConsumers):
         return TOO_MANY
-    log_id, _, _ = await call.parts.reader.event_span()
     is_draining = not leases and call.parts.stopping.is_set()
     return Answer(
         LeasesWritten(

@@ -7,6 +7,7 @@ nothing, and whoever shows headers leaves it out (`find_forged`). The same holds
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from postroom.core.authentication import Outcome
@@ -64,20 +65,11 @@ class Results:
 
 def read_results(value: bytes) -> Results:
     """The field's value, an ARC set's instance number left out."""
-    segments = list(_segments(value[:_FIELD_MOST].decode("latin-1")))
-    if segments and segments[0] and segments[0][0].startswith("i="):
-        segments = segments[1:]
-    first = segments[0] if segments else []
-    # Some write the version behind a slash.
-    name, _, version = first[0].partition("/") if first else ("", "", "")
-    version = version or (first[1] if len(first) > 1 else _VERSION)
-    found = (_read_result(words) for words in segments[1:])
-    results = tuple(one for one in found if one is not None)
-    return Results(
-        authserv_id=name.removesuffix("."),
-        is_understood=version == _VERSION,
-        results=results[:_RESULTS_MOST],
-    )
+    segments = _segments(value[:_FIELD_MOST].decode("latin-1"))
+    name, version = _read_name(segments)
+    found = (_read_result(words) for words in segments)
+    results = islice((one for one in found if one is not None), _RESULTS_MOST)
+    return Results(name, version == _VERSION, tuple(results))
 
 
 def find_forged(
@@ -86,9 +78,7 @@ def find_forged(
     """The places of forged fields among fields with names in lower case."""
     own = servers.forgeable(is_trusted=is_trusted)
     return frozenset(
-        at
-        for at, (name, value) in enumerate(fields)
-        if name in NAMES and read_results(value).authserv_id in own
+        at for at, (name, value) in enumerate(fields) if name in NAMES and _named(value) in own
     )
 
 
@@ -112,6 +102,21 @@ def find_trusted(fields: Sequence[tuple[str, bytes]], servers: Servers) -> tuple
     return tuple(one for one in found.values() if one.is_understood)
 
 
+def _named(value: bytes) -> str:
+    """Whose the field is; what it says is not gone through."""
+    return _read_name(_segments(value[:_FIELD_MOST].decode("latin-1")))[0]
+
+
+def _read_name(segments: Iterator[list[str]]) -> tuple[str, str]:
+    """The server's name ('' = there is none) and the version, taken off the segments of a field."""
+    first = next(segments)
+    if first and first[0].startswith("i="):
+        first = next(segments, [])
+    # Some write the version behind a slash.
+    name, _, version = first[0].partition("/") if first else ("", "", "")
+    return name.removesuffix("."), version or (first[1] if len(first) > 1 else _VERSION)
+
+
 def _lower(names: frozenset[str]) -> frozenset[str]:
     return frozenset(one.lower() for one in names)
 
@@ -121,10 +126,11 @@ def _segments(text: str) -> Iterator[list[str]]:
     words: list[str] = []
     word: list[str] = []
     depth = 0
-    for piece in _PIECE.findall(text):
+    for found in _PIECE.finditer(text):
+        piece = found[0]
         if depth or piece == "(":
             depth += (piece == "(") - (piece == ")")
-            piece = " "  # noqa: PLW2901 - a comment is a space
+            piece = " "  # a comment is a space
         if piece != ";" and not piece.isspace():
             word.append(_unquoted(piece))
             continue

@@ -52,7 +52,9 @@ def measure(key: str) -> RsaKey | None:
 def is_genuine(signature: Signature, key: KeyRecord, mail: RawMail) -> bool:
     """Whether the key's owner signed these fields (the body's digest among them)."""
     named = set(signature.names)
-    lines = [one.line for one in mail.fields if one.name in named and one.is_plain]
+    if any(one.name in named and not one.is_plain for one in mail.fields):
+        return False  # whoever shows the mail reads such a field, and the library can not
+    lines = [one.line for one in mail.fields if one.name in named]
     if "dkim-signature" in named:
         lines = [one for one in lines if one != signature.field.line]
     # The signature itself comes first, so that it is the one that is looked at.

@@ -71,6 +71,7 @@ class MailVerifier:
         self._servers = servers
         self._budget_s = budget_s
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="verify")
+        self._is_closed = False
 
     def ask_at(self, resolver: Resolver) -> None:
         """Ask there from the next message on."""
@@ -81,7 +82,15 @@ class MailVerifier:
         self._servers = servers
 
     async def verify(self, question: Question) -> Authentication:
-        """All of the evidence, with its verdict."""
+        """All of the evidence, with its verdict; none once it is closed, for what that breaks off says nothing of a mail."""
+        try:
+            return await self._verify(question)
+        except Exception:
+            if self._is_closed:
+                await asyncio.get_running_loop().create_future()
+            raise
+
+    async def _verify(self, question: Question) -> Authentication:
         loop = asyncio.get_running_loop()
         budget_s = min(self._budget_s, HURRIED_S) if question.is_hurried else self._budget_s
         began = loop.time()
@@ -110,6 +119,7 @@ class MailVerifier:
 
     def close(self) -> None:
         """End the threads; what they do is not waited for."""
+        self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

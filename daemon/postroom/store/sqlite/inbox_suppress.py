@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.core.ids import Kind, encode_id
 from postroom.core.instant import Instant
-from postroom.core.job import Address
+from postroom.core.matching import address_key
 from postroom.ports.changes import RecipientSuppressed
 from postroom.store.sqlite.inbox_report import Told
 
@@ -27,8 +27,7 @@ def suppress_told(
     if ended is None:
         return ()
     by = f"report:{encode_id(Kind.EVENT, seq)}"
-    key = Address(ended.address).key
-    values = (mailbox_id, key, ended.address, ended.reason, by, at)
+    values = (mailbox_id, address_key(ended.address), ended.address, ended.reason, by, at)
     if conn.execute(_SUPPRESS, values).fetchone() is None:
         return ()
     own = ended.own

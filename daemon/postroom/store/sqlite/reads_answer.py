@@ -11,6 +11,7 @@ import msgspec
 
 from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind, Person
+from postroom.core.matching import address_key
 from postroom.core.replying import Answered
 from postroom.store.sqlite.accept_unit import FIND_THREAD
 from postroom.store.sqlite.spoiled import find_document
@@ -151,10 +152,11 @@ def _participants(conn: sqlite3.Connection, thread: int) -> frozenset[str]:
     for row in conn.execute(_CAME.format(order="DESC"), (thread, _LATEST)):
         event = _read(row)
         message = event.message or _Message()
-        people = [message.sender] if message.sender else []
+        if message.sender is not None:
+            keys.add(address_key(message.sender.address))
         if event.automation and event.automation.kind is AutomationKind.HUMAN:
-            people += [*message.to, *message.cc]
-        keys |= {one.address.casefold() for one in people}
+            # As they stand: a stranger may have put a thousand there, and each in letters of its own takes time.
+            keys |= {one.address.casefold() for one in (*message.to, *message.cc)}
     return frozenset(keys)
 
 
