@@ -9,13 +9,12 @@ from postroom.core.instant import Instant
 from postroom.core.record import DeliveryRecord
 from postroom.ports.arriving import Published
 from postroom.ports.desk import Actor, DeliveryFilter
-from postroom.ports.looping import Started
 from postroom.store.sqlite.unit import WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
 from support.damaging import damage
 from support.lease_desk import lease_desk, seqs
 from support.store_host import NOON, change, outbox_in, rows_in
-from support.store_jobs import new_job, outcome_of, start_of
+from support.store_jobs import new_job, outcome_of, start_of, under_way
 
 
 @pytest.mark.parametrize("lost", ["job", "thread"])
@@ -23,11 +22,9 @@ async def test_what_became_of_a_delivery_is_stored_though_its_job_or_thread_is_l
     tmp_path: Path, lost: str
 ) -> None:
     async with outbox_in(tmp_path) as outbox:
-        await outbox.intake.accept(new_job(outbox.intake))
-        await outbox.intake.accept(new_job(outbox.intake, not_after=Instant(NOON + 1)))
-        started = await outbox.loop.start(start_of(1))
-        assert isinstance(started, Started)
+        started = await under_way(outbox)
         await outbox.loop.mark(1, started.claim, NOON)
+        await outbox.intake.accept(new_job(outbox.intake, not_after=Instant(NOON + 1)))
         change(tmp_path, f"UPDATE delivery SET {lost} = 77")  # noqa: S608
         sent = outcome_of(1, started.claim, DeliveryState.SENT)
         assert await outbox.loop.finish(sent) is DeliveryState.SENT

@@ -11,7 +11,7 @@ from postroom.ports.looping import Started
 from postroom.store.sqlite.unit import WriteLane
 from support.damaging import damage
 from support.store_host import NOON, change, outbox_in, rows_in
-from support.store_jobs import new_job, outcome_of, start_of
+from support.store_jobs import new_job, outcome_of, start_of, under_way
 
 
 WORDS = (
@@ -60,9 +60,7 @@ async def test_one_whose_state_can_not_be_read_is_held_and_its_job_goes_on(tmp_p
 
 async def test_what_was_evidenced_is_sent_though_by_what_can_not_be_read(tmp_path: Path) -> None:
     async with outbox_in(tmp_path) as outbox:
-        await outbox.intake.accept(new_job(outbox.intake))
-        started = await outbox.loop.start(start_of(1))
-        assert isinstance(started, Started)
+        started = await under_way(outbox)
         await outbox.loop.mark(1, started.claim, NOON)
     change(tmp_path, "UPDATE delivery SET evidence = 'x'")
     async with outbox_in(tmp_path):
