@@ -68,6 +68,20 @@ def test_what_is_written_is_read(at: int) -> None:
     assert parse_instant(format_instant(Instant(at))) == at
 
 
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (1 << 62, "9999-12-31T23:59:59.999999Z"),
+        (-(1 << 62), "1970-01-01T00:00:00.000000Z"),
+        (-1, "1970-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_an_instant_of_a_damaged_disk_is_written_as_the_nearest_there_is(
+    at: int, told: str
+) -> None:
+    assert format_instant(Instant(at)) == told
+
+
 def test_durations_are_whole_microseconds() -> None:
     assert micros(timedelta(seconds=1.5)) == 1_500_000
     assert later(Instant(10), timedelta(microseconds=-3)) == 7

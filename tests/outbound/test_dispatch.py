@@ -10,7 +10,7 @@ from postroom.core.mailbox import Pace, RetryPolicy
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import Stage
 from postroom.ports.errors import RelayFault, StoreUnavailable
-from postroom.ports.looping import MarkStopped
+from postroom.ports.looping import MarkStopped, WaitingRow
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
 from support.loop import FAILED, PENDING, SENDING, SENT_STATE, loop, mailbox, states
@@ -158,3 +158,45 @@ async def test_a_clock_that_jumps_keeps_nothing_waiting_beyond_its_longest_wait(
             await each.run(5400, step=30)
         assert run.store.state(number) is SENT_STATE
         assert down.store.state(other) is SENT_STATE
+
+
+async def test_a_read_that_the_store_refused_is_made_again_also_where_the_clock_has_gone_back() -> (
+    None
+):
+    run = loop(mailbox())
+    read = run.store.find_waiting
+
+    async def refuse(*_: object, **__: object) -> tuple[WaitingRow, ...]:
+        message = "busy"
+        raise StoreUnavailable(message)
+
+    run.store.find_waiting = refuse  # type: ignore[method-assign]
+    number = run.store.add("box", due_at=Instant(run.clock.now() - 7200 * SECOND))
+    async with run:
+        await run.run(5)
+        run.store.find_waiting = read  # type: ignore[method-assign]
+        run.clock.jump(-3600)
+        await run.run(60)
+        assert run.store.state(number) is SENT_STATE
+
+
+async def test_mail_that_is_moved_while_it_is_under_way_goes_also_where_the_clock_has_gone_back() -> (
+    None
+):
+    run = loop(mailbox())
+    is_released = False
+
+    async def hang(envelope: Envelope) -> Dialogue:
+        while not is_released:
+            await run.clock.sleep(1)
+        return SENT
+
+    run.pools["main"].script = lambda envelope: hang(envelope) if envelope.recipient else SENT
+    number = run.store.add("box")
+    async with run:
+        run.clock.jump(-30)
+        run.store.move(number, run.clock.now())
+        await run.run(5)  # it is read meanwhile, and passed by
+        is_released = True
+        await run.run(90)
+        assert run.store.state(number) is SENT_STATE

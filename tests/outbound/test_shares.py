@@ -3,6 +3,8 @@
 from collections import Counter
 
 from postroom.core.mailbox import DomainPace, Lane, LaneShares, Pace
+from postroom.ports.errors import StoreUnavailable
+from postroom.ports.looping import WaitingRow
 from postroom.ports.relay import Dialogue, Envelope
 from support.clock import settle
 from support.loop import PENDING, SENDING, SENT_STATE, loop, mailbox, relay, states
@@ -176,3 +178,23 @@ async def test_lane_shares_may_be_set_and_bulk_per_second_caps_bulk() -> None:
     async with run:
         await run.run(10, step=0.5)
         assert 5 <= states(run, bulk)[SENT_STATE] <= 6
+
+
+async def test_while_the_store_says_no_it_is_asked_once_a_second_for_what_was_left_in_it() -> None:
+    run = loop(mailbox(concurrency=4, pace=Pace(per_second=20, burst=20)))
+    heavy = [run.store.add("box", has_attachments=True) for _ in range(1_500)]
+    read, asked = run.store.find_waiting, []
+
+    async def refuse(*_: object, **__: object) -> tuple[WaitingRow, ...]:
+        asked.append(run.clock.now())
+        message = "busy"
+        raise StoreUnavailable(message)
+
+    async with run:
+        run.store.find_waiting = refuse  # type: ignore[method-assign]
+        await run.run(60, step=0.25)
+        assert states(run, heavy)[PENDING] > 400
+        assert 5 <= len(asked) <= 60
+        run.store.find_waiting = read  # type: ignore[method-assign]
+        await run.run(60, step=0.25)
+        assert states(run, heavy) == {SENT_STATE: 1_500}

@@ -1,6 +1,5 @@
 """Texts that are no UTF-8 any more: what has happened is stored all the same, and nobody waits behind them."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,20 +8,14 @@ from postroom.core.delivery import DeliveryState
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.arriving import Doubled, Published
+from postroom.ports.desk import Actor
 from postroom.ports.looping import Started
-from postroom.store.sqlite.unit import UnitResult, WriteLane
+from postroom.store.sqlite.unit import WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
+from support.damaging import damage
 from support.lease_desk import lease_desk, seqs
 from support.store_host import NOON, outbox_in, rows_in
 from support.store_jobs import new_job, outcome_of, start_of
-
-
-def damage(sql: str):  # type: ignore[no-untyped-def]
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        conn.execute(sql)
-        return UnitResult(None)
-
-    return unit
 
 
 TEXTS = (
@@ -97,6 +90,7 @@ async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
         counts = await outbox.reader.count_by_state()
         assert {mailbox for mailbox, _, _ in counts} == configured
         assert "support" in await outbox.reader.count_accepted(NOON)
+        assert ("support", Lane.STANDARD) in await outbox.reader.oldest_due(NOON)
         assert await outbox.loop.find_mailbox_queues() == (("support", Lane.STANDARD),)
         found = await outbox.loop.find_waiting(
             "support", Lane.STANDARD, domain=None, skip=frozenset(), after=None, limit=10
@@ -108,6 +102,8 @@ async def test_where_a_bit_of_a_mailbox_or_domain_is_damaged_the_others_go(
         )
         assert first == ("unreadable" if is_set_aside else None)
 
+
+DEAD = ("UPDATE pending SET dead_at = 1 WHERE seq = (SELECT min(seq) FROM pending)",)
 
 OF_THREADS = (
     "conversation_key = CAST(x'ff' AS TEXT)",
@@ -148,3 +144,39 @@ async def test_an_answer_and_its_copy_come_into_a_damaged_thread(tmp_path: Path,
         again = await office.publish(in_mail(message_id="<2@customer.example>"), token_of(1))
         assert isinstance(again, Published)
         assert again.thread_number == 1
+
+
+@pytest.mark.parametrize("text", ["delivery SET reply_text", "thread SET conversation_key"])
+async def test_a_conversation_of_which_a_text_is_damaged_is_shown_and_can_be_resumed(
+    tmp_path: Path, text: str
+) -> None:
+    async with outbox_in(tmp_path) as outbox:
+        office = PostOffice(outbox)
+        done = await office.sent()
+        await outbox.database.write(spoil(text), lane=WriteLane.REST)
+        number = done.deliveries[0].thread_number
+        assert await outbox.admin.resume_thread(number, Actor(0), NOON)
+        found = await outbox.conversations.find_thread(number, 9)
+        assert found is not None
+        assert len(found.deliveries) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["waiting SET mailbox_id", "pending SET mailbox_id", "event SET type"]
+)
+async def test_who_waits_for_what_is_told_though_a_text_of_it_is_damaged(
+    tmp_path: Path, text: str
+) -> None:
+    async with lease_desk(tmp_path) as desk:
+        seq = await desk.event(await desk.thread())
+        await desk.release(await desk.one())
+        await desk.event(await desk.thread())
+        spoilt = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT)", *DEAD)
+        await desk.outbox.database.write(spoilt, lane=WriteLane.REST)
+        leases, now = desk.outbox.leases, desk.clock.now()
+        (consumer,) = await leases.find_consumers()
+        (told,) = await leases.find_waiting(now)
+        dead = await leases.find_dead_events(None, None, 9)
+        assert (told.consumer, [one.event.seq for one in dead.items]) == (consumer.name, [seq])
+        assert await leases.retry_event(seq, consumer.name)
+        assert await leases.drop_consumer(consumer.name, now)

@@ -14,20 +14,13 @@ from postroom.ports.arriving import Doubled
 from postroom.ports.desk import Actor, DeliveryFilter, JobFilter
 from postroom.store.sqlite.retention import SqliteRetention
 from postroom.store.sqlite.spoiled import check_spoiled
-from postroom.store.sqlite.unit import UnitResult, WriteLane
+from postroom.store.sqlite.unit import WriteLane
 from support.arrivals import PostOffice, in_mail, token_of
+from support.damaging import damage
 from support.desk_store import DAY, NOW, Instant, database, put
 from support.lease_desk import lease_desk, seqs
 from support.store_host import outbox_in, sqlite_error
 from support.store_jobs import new_job
-
-
-def damage(sql: str):  # type: ignore[no-untyped-def]
-    def unit(conn: sqlite3.Connection) -> UnitResult[None]:
-        conn.execute(sql)
-        return UnitResult(None)
-
-    return unit
 
 
 async def test_an_event_that_can_not_be_read_is_leased_and_says_so(tmp_path: Path) -> None:
@@ -147,6 +140,32 @@ async def test_age_takes_a_job_whose_body_can_not_be_read_and_leaves_its_files(
         retention = SqliteRetention(opened, rules, unlink, lambda: True)
         taken = await retention.run(Instant(NOW + 40 * DAY))
     assert (taken.jobs, removed) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"delivery SET {one}" for one in ("recipient_key", "message_id", "mailbox_id", "state")),
+        *(f"job SET {one}" for one in ("mailbox_id", "trace_id", "settled_status", "spec")),
+        "body SET segments",
+    ],
+)
+async def test_age_takes_what_is_whole_whatever_text_of_another_is_damaged(
+    tmp_path: Path, text: str
+) -> None:
+    async def unlink(_: str) -> bool:
+        return True
+
+    rules = Retention(sent=timedelta(days=30))
+    async with database(tmp_path) as opened:
+        for _ in range(2):
+            await put(opened, DeliveryState.SENT)
+        spoil = damage(f"UPDATE {text} = CAST(x'ff' AS TEXT) WHERE number = 1")
+        await opened.write(spoil, lane=WriteLane.REST)
+        retention = SqliteRetention(opened, rules, unlink, lambda: True)
+        taken = await retention.run(Instant(NOW + 40 * DAY))
+        assert taken.jobs >= 1
+        assert (await retention.run(Instant(NOW + 41 * DAY))).jobs == 0
 
 
 def test_an_error_of_sqlite_is_not_the_rows_fault() -> None:

@@ -44,10 +44,14 @@ def later(instant: Instant, duration: timedelta) -> Instant:
     return Instant(instant + micros(duration))
 
 
+def utc(instant: Instant) -> datetime:
+    """The date and time of an instant; of one out of our years (a damaged disk made it) the nearest in them."""
+    return _EPOCH + timedelta(microseconds=min(max(instant, 0), _LAST))
+
+
 def format_instant(instant: Instant) -> str:
     """RFC 3339 in UTC with microseconds, `2026-11-30T07:00:00.000000Z`."""
-    moment = _EPOCH + timedelta(microseconds=instant)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return utc(instant).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_instant(text: str) -> Instant | None:

@@ -2,14 +2,9 @@
 
 import unicodedata
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Final
 
-from postroom.core.instant import Instant
+from postroom.core.instant import Instant, utc
 from postroom.core.words import shown
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +17,7 @@ class Letter:
 
 def told(at: Instant) -> str:
     """An instant for people, `2026-11-30 07:00 UTC`."""
-    moment = _EPOCH + timedelta(microseconds=at)
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
+    return f"{utc(at):%Y-%m-%d %H:%M} UTC"
 
 
 def clean(text: str, most: int) -> str:

@@ -7,7 +7,6 @@ value that is passed in, so that the same job gives the same bytes. What changes
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from email.utils import getaddresses
 from typing import Final
 
@@ -21,7 +20,7 @@ from postroom.core.encodings import (
     text_header,
 )
 from postroom.core.filename import ascii_name
-from postroom.core.instant import Instant
+from postroom.core.instant import Instant, utc
 from postroom.core.job import Address, Attachment, Copies, Field, Job
 from postroom.core.mailbox import AutoSubmitted, Mailbox
 
@@ -41,7 +40,6 @@ _MONTHS: Final = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
     *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 )
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class HeadParts:
 
 def date_line(instant: Instant) -> bytes:
     """The Date header, with its line end."""
-    at = _EPOCH + timedelta(microseconds=instant)
+    at = utc(instant)
     day, month = _DAYS[at.weekday()], _MONTHS[at.month - 1]
     return f"Date: {day}, {at.day:02} {month} {at.year:04} {at:%H:%M:%S} +0000\r\n".encode("ascii")
 

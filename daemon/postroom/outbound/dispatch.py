@@ -21,7 +21,7 @@ from postroom.outbound.errand import Errand
 from postroom.outbound.flight import Flights
 from postroom.outbound.line import Line, Queue
 from postroom.outbound.lines import Lines
-from postroom.outbound.ready import BATCH, Feed
+from postroom.outbound.ready import AT_ONCE, BATCH, Feed
 from postroom.ports.account import Account
 from postroom.ports.changes import Change, MailboxPaused, RowsGone, RowsWaiting
 from postroom.ports.errors import StoreBroken, StoreError
@@ -182,6 +182,7 @@ class Dispatcher:
             now, believed_at = self._clock.now(), self._believed_at()
             skipped = line.skipped(feed)  # there may be more of them by now
             elsewhere = {row.number for row in rows if row.domain in skipped}
+            self._flights.pass_by(rows)
             feed.end_read(rows, now, self._flights.taken | elsewhere, believed_at)
         self._woken.set()
 
@@ -225,6 +226,8 @@ class Dispatcher:
         if self._offset is None or offset < self._offset - JUMP:
             for line in self._lines.values():
                 line.world.mend(now.at)
+            for feed in self._lines.feeds:
+                feed.note(AT_ONCE)  # when it is read next was said by the clock as it stood
             self._pulling_in.is_wanted = True
         self._offset = offset
         self._pulling_in.run_in(group)

@@ -6,7 +6,7 @@ the dialogue is over, so that the next start shares a commit with this outcome.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -68,6 +68,7 @@ class Flights:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
         self._places: dict[int, _Place] = {}
+        self._passed: dict[int, Instant] = {}
         self.taken: set[int] = set()
         self.moved = asyncio.Event()
 
@@ -75,6 +76,13 @@ class Flights:
     def is_empty(self) -> bool:
         """Whether nothing is under way."""
         return not self.taken
+
+    def pass_by(self, rows: Iterable[WaitingRow]) -> None:
+        """A feed has read these and goes on behind those that are under way; when they land it comes back to where they lay."""
+        for row in rows:
+            if row.number in self.taken:
+                before = self._passed.get(row.number, row.due_at)
+                self._passed[row.number] = min(before, row.due_at)
 
     def resumed(self, mailbox_id: str) -> None:
         """A person set a mailbox free: what was held against it is forgotten."""
@@ -123,6 +131,9 @@ class Flights:
             self.taken.discard(row.number)
             self._tasks.pop(row.number, None)
             self._free(row.number, reached_mail=False)
+            passed = self._passed.pop(row.number, row.due_at)
+            if due_at is not None and passed < row.due_at:  # moved, by a clock that has gone back
+                due_at = min(due_at, passed)
             landed(row, due_at)
 
     def _free(self, number: int, *, reached_mail: bool) -> None:

@@ -54,6 +54,7 @@ class Feed:
     _noted_at: Instant | None = None
     _left_from: Cursor | None = None
     _goes_back: bool = False
+    _refused_until: Instant = AT_ONCE
 
     @property
     def queues(self) -> tuple[deque[WaitingRow], ...]:
@@ -63,7 +64,8 @@ class Feed:
     def wants_read(self, now: Instant) -> bool:
         """Whether rows that are due lie unread and there is room for them."""
         is_due = self.more_at is not None and self.more_at <= now
-        return not self.is_reading and (self._wants_left or (is_due and len(self.plain) < LOW))
+        wants_left = self._wants_left and now >= self._refused_until
+        return not self.is_reading and (wants_left or (is_due and len(self.plain) < LOW))
 
     def begin_read(self) -> Cursor | None:
         """Mark a read as under way; the cursor to read from."""
@@ -84,6 +86,7 @@ class Feed:
         `believed_at`: the clock is doubted, and what only it says is due is passed over, until that says so too (`doubtful_at`).
         """
         self.is_reading = False
+        self._refused_until = AT_ONCE
         if self._goes_back:
             self._end_read_of_left(rows, now, taken, believed_at)
             return
@@ -116,7 +119,7 @@ class Feed:
     def fail_read(self, again_at: Instant) -> None:
         """The store did not answer: read again at this instant."""
         self.is_reading = False
-        self.more_at = again_at
+        self.more_at = self._refused_until = again_at
 
     def note(self, due_at: Instant) -> None:
         """A commit put a row in that is due then."""

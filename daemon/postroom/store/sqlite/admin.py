@@ -33,7 +33,7 @@ from postroom.store.sqlite.admin_retry import InBulk, Releasing, Resolving, Retr
 from postroom.store.sqlite.admin_thread import ResumingThread
 from postroom.store.sqlite.database import Database
 from postroom.store.sqlite.reads_deliveries import find_candidates
-from postroom.store.sqlite.spoiled import anyway
+from postroom.store.sqlite.spoiled import anyway, at_least
 from postroom.store.sqlite.staged import Staging
 from postroom.store.sqlite.unit import Unit, WriteLane
 
@@ -202,7 +202,7 @@ class SqliteAdmin:
             room = min(BITE, limit - matched) if unit_of is not None and matched < limit else 0
             most = room or _COUNT_AT_ONCE
             look = partial(find_candidates, by=by, states=states, cursor=cursor, limit=most)
-            page: Page[int] = await self._database.read(look)
+            page: Page[int] = await self._database.read(at_least(look))
             matched += len(page.items)
             if unit_of is not None and room and page.items:
                 weight = _ROWS_EACH * len(page.items)

@@ -11,12 +11,12 @@ from typing import Final
 
 from postroom.core.delivery import UNSETTLED, WAITING, DeliveryState, end_unsent
 from postroom.core.instant import Instant
-from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import JobRecord
 from postroom.ports.changes import Change, RowsGone, RowsWaiting
 from postroom.ports.desk import Actor, CancelAnswer, Cancelled, WrongState
 from postroom.store.sqlite.reads_jobs import find_job
+from postroom.store.sqlite.spoiled import lane_of, state_of
 from postroom.store.sqlite.transition import MOVED, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -64,7 +64,7 @@ class Cancelling:
     def _cancel(
         self, conn: sqlite3.Connection, number: int, row: sqlite3.Row
     ) -> tuple[CancelAnswer, tuple[Change, ...]]:
-        state = DeliveryState(row["state"])
+        state = state_of(row["state"])
         if state is DeliveryState.SENDING and row["marked_at"] is not None:
             conn.execute(_REMEMBER, (number,))
             return CancelAnswer.TOO_LATE, ()
@@ -144,7 +144,7 @@ class Rescheduling:
     def _move(
         self, conn: sqlite3.Connection, row: sqlite3.Row, due_at: Instant
     ) -> tuple[Change, ...]:
-        state = DeliveryState(row["state"])
+        state = state_of(row["state"])
         if state is DeliveryState.SENDING:
             moved = conn.execute(_PUT_BACK, (due_at, row["number"])).fetchone()
             step = Step(
@@ -154,7 +154,7 @@ class Rescheduling:
         moved = conn.execute(_MOVE, (due_at, row["number"])).fetchone()
         if state not in WAITING:
             return ()
-        waits = RowsWaiting(moved["mailbox_id"], Lane(moved["lane"]), due_at, moved["domain"])
+        waits = RowsWaiting(moved["mailbox_id"], lane_of(moved["lane"]), due_at, moved["domain"])
         return RowsGone((row["number"],)), waits
 
     def _wrong(
@@ -162,9 +162,9 @@ class Rescheduling:
     ) -> WrongState | None:
         if not rows:
             (state,) = conn.execute(_ANY_STATE, (self.job,)).fetchone()
-            return WrongState(DeliveryState(state), "nothing of this job waits any more")
+            return WrongState(state_of(state), "nothing of this job waits any more")
         row = rows[0]
         if row["not_after"] is not None and due_at > row["not_after"]:
             detail = "send_at is later than the job's not_after: it would never be sent"
-            return WrongState(DeliveryState(row["state"]), detail)
+            return WrongState(state_of(row["state"]), detail)
         return None

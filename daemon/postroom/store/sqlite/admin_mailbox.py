@@ -13,7 +13,7 @@ from postroom.ports.changes import Change, MailboxPaused
 from postroom.ports.desk import Actor
 from postroom.store.sqlite import rows
 from postroom.store.sqlite.keyset import each_mailbox
-from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.spoiled import is_damaged, readable, state_of
 from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -171,7 +171,7 @@ class SettlingMailbox:
         changes: list[Change] = []
         for row in found:
             moved = conn.execute(_HOLD, (row["number"],)).fetchone()
-            changes += record(conn, moved, _held(DeliveryState(row["state"]), self.at, _BY))
+            changes += record(conn, moved, _held(state_of(row["state"]), self.at, _BY))
         return UnitResult(len(found), tuple(changes))
 
     def _free(self, conn: sqlite3.Connection) -> UnitResult[int]:

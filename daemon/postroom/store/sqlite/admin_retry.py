@@ -17,12 +17,13 @@ from postroom.ports.changes import Change
 from postroom.ports.desk import Actor, Verdict, WrongState
 from postroom.store.sqlite.doubt_steps import PAST_DOUBTS, call_sent, send_again
 from postroom.store.sqlite.reads_deliveries import find_delivery
+from postroom.store.sqlite.spoiled import state_of
 from postroom.store.sqlite.transition import MOVED, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
 
 _READ: Final = """
-    SELECT d.state, d.not_after, m.removed_at FROM delivery AS d JOIN job AS j ON j.number = d.job
+    SELECT d.state, d.not_after, m.removed_at FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job
     LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
     WHERE d.number = ? AND j.expired_at IS NULL"""
 
@@ -93,7 +94,7 @@ class Releasing:
         row = conn.execute(_READ, (self.number,)).fetchone()
         if row is None:
             return None
-        state = DeliveryState(row["state"])
+        state = state_of(row["state"])
         if state is not DeliveryState.HELD:
             return WrongState(state, _INSTEAD[state])
         if row["removed_at"] is not None:
@@ -156,7 +157,7 @@ def _move(conn: sqlite3.Connection, asked: Retrying | Resolving, verdict: Verdic
 def _wrong(
     row: sqlite3.Row, asked: Retrying | Resolving, before: DeliveryState, verdict: Verdict
 ) -> WrongState | None:
-    state = DeliveryState(row["state"])
+    state = state_of(row["state"])
     if state is not before:
         return WrongState(state, _INSTEAD[state])
     if verdict is not Verdict.RESEND:

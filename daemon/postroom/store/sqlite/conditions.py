@@ -49,9 +49,12 @@ def look(conn: sqlite3.Connection, thread: int, column: str | None) -> Standing 
 
 
 def find_standing(conn: sqlite3.Connection, number: int) -> Standing | None:
-    """The same of a delivery by its number."""
+    """The same of a delivery by its number; None also where it is damaged, which its start finds out."""
     row = conn.execute(_OF_DELIVERY, (number,)).fetchone()
-    return None if row is None else look(conn, row["thread"], row["if_json"])
+    try:
+        return None if row is None else look(conn, row["thread"], row["if_json"])
+    except (msgspec.MsgspecError, TypeError):
+        return None
 
 
 def forget_condition(conn: sqlite3.Connection, job: int) -> None:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from postroom.core.delivery import DeliveryState
 from postroom.core.digest import Unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.database import Database
-from postroom.store.sqlite.spoiled import SPOILED, check_spoiled
+from postroom.store.sqlite.spoiled import SPOILED, at_least, check_spoiled, state_of
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 
 
@@ -50,7 +49,7 @@ class SqliteDigests:
 
     async def find_told(self) -> Mapping[str, Instant]:
         """Up to when the digest of each mailbox has spoken."""
-        return await self._database.read(_find_told)
+        return await self._database.read(at_least(_find_told))
 
     async def find_failed(
         self, since: Instant, until: Instant, after: Unsent | None, limit: int
@@ -98,7 +97,7 @@ def _find(conn: sqlite3.Connection, sql: str, given: Mapping[str, int | str]) ->
 
 def _unsent_of(conn: sqlite3.Connection, place: sqlite3.Row) -> Unsent:
     number, at = place["number"], Instant(place["settled_at"])
-    unread = Unsent(number, place["mailbox_id"], DeliveryState(place["state"]), at)
+    unread = Unsent(number, place["mailbox_id"], state_of(place["state"]), at)
     try:
         row = conn.execute(_WORDS, (number,)).fetchone()
         return replace(

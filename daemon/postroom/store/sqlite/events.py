@@ -2,6 +2,7 @@
 
 The object is a picture of the delivery after the step, read back from its row, so that the event and the row can not
 disagree; `id`, `seq`, `type`, `log_id`, `mailbox_id` and `created_at` are added by whoever shows it.
+Where the number of its job or thread is damaged, what they would tell is left out.
 """
 
 import sqlite3
@@ -21,15 +22,15 @@ _PICTURE: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.recipient, d.state, d.reason_code, d.attempts, d.deferrals, d.message_id,
            d.reply_code, d.enhanced_status, d.reply_text, d.relay_message_id, d.settled_by, d.thread,
            j.trace_id, j.metadata, t.version, t.conversation_key, t.metadata AS thread_metadata
-    FROM delivery AS d JOIN job AS j ON j.number = d.job JOIN thread AS t ON t.number = d.thread
+    FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job LEFT JOIN thread AS t ON t.number = d.thread
     WHERE d.number = ?"""
 # The same of all deliveries that have a later history row than this one, with this state after it.
 _PICTURES: Final = """
     SELECT d.number, d.job, d.mailbox_id, d.recipient, d.state, d.reason_code, d.attempts, d.deferrals, d.message_id,
            d.reply_code, d.enhanced_status, d.reply_text, d.relay_message_id, d.settled_by, d.thread,
            j.trace_id, j.metadata, t.version, t.conversation_key, t.metadata AS thread_metadata
-    FROM history AS h JOIN delivery AS d ON d.number = h.delivery JOIN job AS j ON j.number = d.job
-         JOIN thread AS t ON t.number = d.thread
+    FROM history AS h JOIN delivery AS d ON d.number = h.delivery LEFT JOIN job AS j ON j.number = d.job
+         LEFT JOIN thread AS t ON t.number = d.thread
     WHERE h.number > ? AND h.after = ?"""
 
 
@@ -56,14 +57,14 @@ def _picture(row: sqlite3.Row) -> dict[str, object]:
     return {
         "schema_version": 1,
         "thread": thread_picture(
-            row["thread"], row["version"], row["conversation_key"], row["thread_metadata"]
+            row["thread"], row["version"] or 0, row["conversation_key"], row["thread_metadata"]
         ),
         "answers": {
             "job_id": encode_id(Kind.JOB, row["job"]),
             "delivery_id": encode_id(Kind.DELIVERY, row["number"]),
         },
         "job_id": encode_id(Kind.JOB, row["job"]),
-        "trace_id": row["trace_id"],
+        "trace_id": row["trace_id"] or "",
         "metadata": find_metadata(row["metadata"]),
         "delivery": {
             "id": encode_id(Kind.DELIVERY, row["number"]),

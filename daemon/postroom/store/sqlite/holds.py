@@ -19,6 +19,7 @@ from postroom.core.matching import address_key
 from postroom.core.reason import ReasonCode
 from postroom.core.velocity import QUIET, Evidence, HoldScope
 from postroom.ports.changes import Change, ThreadFreed, ThreadHeld
+from postroom.store.sqlite.spoiled import find_word, state_of
 from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.velocity import Loop, forget
 
@@ -148,7 +149,7 @@ def hold(conn: sqlite3.Connection, loop: Loop) -> tuple[Change, ...]:
         conn.execute(_ADD, (*row, loop.at))
         asked = {"name": name, "mailbox_id": loop.mailbox_id}
         for found in conn.execute(_WAITING[scope], asked).fetchall():
-            before = DeliveryState(found["state"])
+            before = state_of(found["state"])
             changes += put_aside(conn, found["number"], before, loop.at, BY)
             count += 1
     domain = loop.peer.rpartition("@")[2]
@@ -176,9 +177,12 @@ def free(
         ended = conn.execute(_END, (event,)).fetchall()
         count = 0
         for row in ended:
-            forget(conn, row["mailbox_id"], HoldScope(row["scope"]), row["name"])
+            scope = find_word(HoldScope, row["scope"])
+            if scope is None:  # damaged: it held nothing
+                continue
+            forget(conn, row["mailbox_id"], scope, row["name"])
             asked = {"name": row["name"], "mailbox_id": row["mailbox_id"]}
-            for one in conn.execute(_HELD[HoldScope(row["scope"])], asked).fetchall():
+            for one in conn.execute(_HELD[scope], asked).fetchall():
                 place = Place(row["mailbox_id"], one["thread"], one["recipient_key"], one["domain"])
                 if not is_held(conn, place):
                     moved = conn.execute(_FREE, (one["number"],)).fetchone()

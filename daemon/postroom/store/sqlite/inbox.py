@@ -17,7 +17,7 @@ from postroom.store.sqlite.inbox_keys import RememberingKeys, has_issued
 from postroom.store.sqlite.inbox_publish import Publishing
 from postroom.store.sqlite.inbox_receive import Receiving
 from postroom.store.sqlite.space import Space
-from postroom.store.sqlite.spoiled import anyway
+from postroom.store.sqlite.spoiled import anyway, at_least
 from postroom.store.sqlite.unit import WriteLane
 
 
@@ -89,14 +89,15 @@ class SqliteConversations:
 
     async def find_event_raw(self, seq: int) -> bytes | RawFile | None:
         """What was received, to the byte."""
-        return await self._database.read(partial(reads_inbox.find_event_raw, seq=seq))
+        look = partial(reads_inbox.find_event_raw, seq=seq)
+        return await self._database.read(at_least(look))
 
     async def find_thread(self, number: int, limit: int) -> ThreadRecord | None:
         """A thread with its latest deliveries and events, at most `limit` of each, in their order."""
         look = partial(reads_inbox.find_thread, number=number, limit=limit)
-        return await self._database.read(look)
+        return await self._database.read(at_least(look))
 
     async def is_inbound_pending(self, thread_number: int) -> bool:
         """Whether a stored message that is not published yet names the thread by a valid token."""
         look = partial(inbox_receive.is_inbound_pending, thread=thread_number)
-        return await self._database.read(look)
+        return await self._database.read(at_least(look))

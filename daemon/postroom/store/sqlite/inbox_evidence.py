@@ -30,6 +30,7 @@ from postroom.ports.arriving import Publication
 from postroom.ports.changes import Change, DoubtJudged
 from postroom.store.sqlite.doubt_steps import call_sent
 from postroom.store.sqlite.inbox_own import find_own, find_sent_as
+from postroom.store.sqlite.spoiled import state_of
 from postroom.store.sqlite.transition import Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -67,7 +68,7 @@ def _bear(
     row = conn.execute(_STANDING, (number,)).fetchone()
     if row is None:
         return ()
-    before = DeliveryState(row["state"])
+    before = state_of(row["state"])
     held = row["hold_reason"] and HoldReason(row["hold_reason"])
     is_marked = row["marked_at"] is not None
     match bearing(before, row["doubts"], is_marked=is_marked, hold_reason=held):

@@ -44,7 +44,7 @@ _NOWHERE: Final = Target(None, MatchedBy.NONE, Confidence.NONE, None)
 
 _BEFORE: Final = "SELECT seq FROM event WHERE received = ? AND mailbox_id = ? ORDER BY seq LIMIT 1"
 _OWN_ID: Final = "own-message-id"
-_NEW_THREAD: Final = "INSERT INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
+_NEW: Final = "INSERT OR IGNORE INTO thread (number, mailbox_id, created_at) VALUES (?, ?, ?)"
 _THREAD: Final = """
     SELECT number, version, conversation_key, metadata FROM thread WHERE number = ?"""
 _RAISE: Final = """
@@ -235,13 +235,13 @@ class Publishing:
     def _thread(self, conn: sqlite3.Connection, part: "_Part", *, is_raised: bool) -> sqlite3.Row:
         """The thread of a part as it stands with this mail in it."""
         one = self.prepared.publication
-        number = part.target.thread
-        if number is None:
-            number = self.thread
-            conn.execute(_NEW_THREAD, (number, one.mailbox_id, one.at))
         sql = _RAISE if is_raised and part.kind is AutomationKind.HUMAN else _THREAD
-        row: sqlite3.Row = conn.execute(sql, (number,)).fetchone()
-        return row
+        row: sqlite3.Row | None = conn.execute(sql, (part.target.thread,)).fetchone()
+        if row is not None:
+            return row
+        conn.execute(_NEW, (self.thread, one.mailbox_id, one.at))  # or the old number is damaged
+        made: sqlite3.Row = conn.execute(sql, (self.thread,)).fetchone()
+        return made
 
     def _raise_feedback(self, conn: sqlite3.Connection, part: "_Part") -> None:
         own, author = part.target.own, self.prepared.publication.mail.author

@@ -15,6 +15,7 @@ from postroom.core.instant import Instant
 from postroom.ports.errors import StateRefused
 from postroom.store.sqlite.connection import open_reader
 from postroom.store.sqlite.migrate import check_identity, shipped
+from postroom.store.sqlite.spoiled import state_of
 
 
 _IS_COPY: Final = "SELECT is_backup FROM instance"
@@ -63,7 +64,7 @@ def inspect_copy(path: Path) -> Copy:
             message = f"the database in the backup is damaged: {verdict}"
             raise StateRefused(message)
         standing = tuple(
-            Standing(mailbox_id, DeliveryState(state), count)
+            Standing(mailbox_id, state_of(state), count)
             for mailbox_id, state, count in conn.execute(_OPEN)
         )
         return Copy(standing, tuple((name, count) for name, count in conn.execute(_EVENTS)))

@@ -137,5 +137,5 @@ def _burn(conn: sqlite3.Connection, lease: sqlite3.Row, at: Instant) -> list[Cha
 
 
 def _mailbox_of(conn: sqlite3.Connection, lease: sqlite3.Row) -> str:
-    (mailbox_id,) = conn.execute(_MAILBOX, (lease["thread"],)).fetchone()
-    return str(mailbox_id)
+    row = conn.execute(_MAILBOX, (lease["thread"],)).fetchone()
+    return "" if row is None else str(row["mailbox_id"])

@@ -35,7 +35,7 @@ from postroom.store.sqlite.lease_consumers import (
 from postroom.store.sqlite.lease_end import Releasing, Sweeping, find_lease
 from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.space import Space
-from postroom.store.sqlite.spoiled import anyway
+from postroom.store.sqlite.spoiled import anyway, at_least
 from postroom.store.sqlite.unit import WriteLane
 
 
@@ -71,7 +71,7 @@ class SqliteLeases:
 
     async def check(self, claim: LeaseClaim, at: Instant) -> Completed | LeaseLost | None:
         """What `complete` did before with this lease, or that it can do nothing; None = it is live."""
-        return await self._database.read(partial(_check, claim=claim, at=at))
+        return await self._database.read(at_least(partial(_check, claim=claim, at=at)))
 
     async def complete(
         self,
@@ -97,33 +97,33 @@ class SqliteLeases:
 
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
         """Every consumer."""
-        return await self._database.read(find_consumers)
+        return await self._database.read(at_least(find_consumers))
 
     async def find_waiting(self, now: Instant) -> tuple[WaitingEvents, ...]:
         """How many events wait for whom, and since when the oldest that nobody holds."""
-        return await self._database.read(partial(find_waiting, now=now))
+        return await self._database.read(at_least(partial(find_waiting, now=now)))
 
     async def make_consumer(
         self, name: str, types: tuple[EventType, ...] | None, at: Instant, *, from_now: bool
     ) -> ConsumerRecord | TooManyConsumers:
         """Make it, or widen its types."""
-        unit = Making(name, types, at, from_now)
+        unit = anyway(Making(name, types, at, from_now))
         return await self._database.write(unit, lane=WriteLane.REST)
 
     async def drop_consumer(self, name: str, at: Instant) -> bool:
         """Forget it and what waits for it, and end its leases; whether it was there."""
-        return await self._database.write(Dropping(name, at), lane=WriteLane.REST)
+        return await self._database.write(anyway(Dropping(name, at)), lane=WriteLane.REST)
 
     async def retry_event(self, seq: int, consumer: str) -> bool | None:
         """Make a dead event pending again; False when it is not dead, None when it or the consumer is unknown."""
-        return await self._database.write(Reviving(seq, consumer), lane=WriteLane.REST)
+        return await self._database.write(anyway(Reviving(seq, consumer)), lane=WriteLane.REST)
 
     async def find_dead_events(
         self, since: Instant | None, cursor: int | None, limit: int
     ) -> Page[DeadEvent]:
         """Events that are dead for somebody, newest first; `since` is when they died."""
         look = partial(find_dead_events, since=since, cursor=cursor, limit=limit)
-        return await self._database.read(look)
+        return await self._database.read(at_least(look))
 
 
 def _check(

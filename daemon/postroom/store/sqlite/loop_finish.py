@@ -26,6 +26,7 @@ from postroom.store.sqlite.loop_scopes import (
 )
 from postroom.store.sqlite.loop_speeds import write_speed
 from postroom.store.sqlite.loop_start import BY
+from postroom.store.sqlite.spoiled import find_word, state_of
 from postroom.store.sqlite.transition import Step, record, storable
 from postroom.store.sqlite.unit import UnitResult
 
@@ -82,7 +83,7 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
     for alias in relay_aliases(storable(outcome.relay_message_id)):
         add_ref(conn, row["mailbox_id"], alias, row["thread"], outcome.number, outcome.at)
     if row["state"] != _S.SENDING or row["claim"] != outcome.claim:
-        return UnitResult(DeliveryState(row["state"]))
+        return UnitResult(state_of(row["state"]))
     end = _end(row, outcome)
     moved = conn.execute(_FINISH, _columns(outcome, end)).fetchone()
     attempt = row["attempts"] + 1 if outcome.counts_attempt else None
@@ -100,7 +101,7 @@ def end_expired(conn: sqlite3.Connection, now: Instant, limit: int) -> UnitResul
     for row in rows:
         after = end_unsent(_S.FAILED, row["doubts"])
         conn.execute(_EXPIRE, {"after": after, "at": now, "number": row["number"]})
-        step = Step(DeliveryState(row["state"]), after, now, BY, ReasonCode.EXPIRED)
+        step = Step(state_of(row["state"]), after, now, BY, ReasonCode.EXPIRED)
         changes += record(conn, row, step)
     return UnitResult(len(rows), tuple(changes))
 
@@ -112,7 +113,7 @@ def _end(row: sqlite3.Row, outcome: Outcome) -> _End:
         return end
     if bearing(end.after, row["doubts"], is_marked=False) is not Bearing.SETTLES:
         return end
-    return _End(_S.SENT, ReasonCode(row["evidence"]), EVIDENCE)
+    return _End(_S.SENT, find_word(ReasonCode, row["evidence"]), EVIDENCE)
 
 
 def _end_unproven(row: sqlite3.Row, outcome: Outcome) -> _End:

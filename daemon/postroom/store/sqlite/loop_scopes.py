@@ -10,11 +10,14 @@ from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.looping import Bucket, DomainPause, LoopState, ScopeState
 from postroom.store.sqlite.loop_speeds import find_speeds
+from postroom.store.sqlite.spoiled import find_word, readable
 from postroom.store.sqlite.unit import UnitResult
 
 
 MAILBOX_SCOPE: Final = "m:"
 RELAY_SCOPE: Final = "r:"
+
+_LONGEST_PROBE_S: Final = 86_400.0  # what is longer was damaged
 
 _WINDOW: Final = 24 * 60 + 1  # minutes: a rolling day and the minute under way
 
@@ -58,26 +61,16 @@ _PAUSE_DOMAIN: Final = """
 
 
 def load_state(conn: sqlite3.Connection, now: Instant) -> LoopState:
-    """All of it, as far as it still matters at `now`."""
-    buckets = conn.execute(_BUCKETS, (now // MINUTE - _WINDOW,))
-    return LoopState(
-        mailboxes=tuple(_scope(row) for row in conn.execute(_MAILBOXES)),
-        relays=tuple(_scope(row) for row in conn.execute(_RELAYS)),
-        buckets=tuple(
-            (Bucket(row["scope"], row["minute"], Lane(row["lane"])), row["started"])
-            for row in buckets
-        ),
-        domain_pauses=tuple(
-            DomainPause(
-                row["mailbox_id"],
-                row["domain"],
-                Instant(row["until_at"]),
-                ReasonCode(row["reason_code"]),
-            )
-            for row in conn.execute(_DOMAIN_PAUSES, (now,))
-        ),
-        slowings=find_speeds(conn, now),
-    )
+    """All of it, as far as it still matters at `now` and can be read; what holds something back does so all the same."""
+    mailboxes = tuple(_scope(row) for row in conn.execute(_MAILBOXES))
+    with readable(conn):
+        return LoopState(
+            mailboxes=mailboxes,
+            relays=tuple(_scope(row) for row in conn.execute(_RELAYS)),
+            buckets=tuple(map(_bucket, conn.execute(_BUCKETS, (now // MINUTE - _WINDOW,)))),
+            domain_pauses=tuple(map(_pause, conn.execute(_DOMAIN_PAUSES, (now,)))),
+            slowings=find_speeds(conn, now),
+        )
 
 
 def count_start(
@@ -131,22 +124,28 @@ def _columns(breaker: Breaker) -> tuple[object, ...]:
     )
 
 
-def _reason(stored: str | None) -> ReasonCode | None:
-    return None if stored is None else ReasonCode(stored)
+def _bucket(row: sqlite3.Row) -> tuple[Bucket, int]:
+    lane = next((lane for lane in Lane if lane == row["lane"]), Lane.STANDARD)
+    return Bucket(row["scope"], row["minute"], lane), row["started"]
+
+
+def _pause(row: sqlite3.Row) -> DomainPause:
+    reason = find_word(ReasonCode, row["reason_code"]) or ReasonCode.DOMAIN_DEFERRED
+    return DomainPause(row["mailbox_id"], row["domain"], Instant(row["until_at"]), reason)
 
 
 def _scope(row: sqlite3.Row) -> ScopeState:
     return ScopeState(
         id=row["id"],
         breaker=Breaker(
-            state=BreakerState(row["breaker_state"]),
-            reason=_reason(row["breaker_reason"]),
+            state=find_word(BreakerState, row["breaker_state"]) or BreakerState.CLOSED,
+            reason=find_word(ReasonCode, row["breaker_reason"]),
             faults_in_row=row["faults_in_row"],
             last20=row["last20"],
             seen=row["seen"],
             opened_at=row["opened_at"],
             probe_at=row["probe_at"],
-            probe_s=row["probe_s"],
+            probe_s=min(max(row["probe_s"], 0.0), _LONGEST_PROBE_S),
             good_in_row=row["good_in_row"],
         ),
         paused_by=row["paused_by"],

@@ -7,6 +7,7 @@ from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.core.slowing import FORGOTTEN, Slowing
 from postroom.core.speed import SpeedMoved
+from postroom.store.sqlite.spoiled import find_word
 
 
 ALL_OF_IT: Final = ""  # instead of a domain: the relay itself
@@ -44,10 +45,10 @@ def write_speed(conn: sqlite3.Connection, moved: SpeedMoved) -> None:
 
 def _slowing(row: sqlite3.Row) -> Slowing:
     return Slowing(
-        reason=ReasonCode(row["reason_code"]),
+        reason=find_word(ReasonCode, row["reason_code"]) or ReasonCode.RATE_LIMITED,
         per_minute=row["per_minute"],
         at_once=row["at_once"],
-        share=row["share"],
+        share=min(max(row["share"], 0.0), 1.0),
         since_at=Instant(row["since_at"]),
         told_at=Instant(row["told_at"]),
     )

@@ -6,7 +6,6 @@ from typing import Final
 from postroom.core.body import Body
 from postroom.core.delivery import WAITING, DeliveryState, end_unsent
 from postroom.core.instant import MINUTE, SECOND, Instant
-from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.ports.changes import Change, DeliveryQuarantined, RowsWaiting
 from postroom.ports.looping import MarkStopped, Start, Started
@@ -15,7 +14,14 @@ from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
 from postroom.store.sqlite.holds import Place, is_held, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
-from postroom.store.sqlite.spoiled import SPOILED, check_spoiled, readable
+from postroom.store.sqlite.spoiled import (
+    SPOILED,
+    check_spoiled,
+    find_word,
+    lane_of,
+    readable,
+    state_of,
+)
 from postroom.store.sqlite.transition import MOVED, WAITS_ON, Step, record
 from postroom.store.sqlite.unit import UnitResult
 
@@ -34,7 +40,7 @@ _FIND: Final = """
            b.size_bytes,
            EXISTS (SELECT 1 FROM suppression AS s
                    WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
-    FROM delivery AS d JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
+    FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
     WHERE d.number = ?"""
 _START: Final = """
     UPDATE delivery SET state = 'sending', claim = claim + 1, date_at = coalesce(date_at, :at),
@@ -84,7 +90,7 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkSt
     if found is None:
         return UnitResult(None)
     row, started, stopped = found
-    before = DeliveryState(row["state"])
+    before = state_of(row["state"])
     if stopped is None and _is_held(conn, row):
         return UnitResult(None, put_aside(conn, given.number, before, given.at, BY))
     if stopped is not None and stopped.state in WAITING:
@@ -109,7 +115,7 @@ def _look(
 ) -> tuple[sqlite3.Row, Started, MarkStopped | None] | None:
     """All that is read of a row before anything is written; None when it is not to be taken. Raises: SPOILED."""
     row = conn.execute(_FIND, (given.number,)).fetchone()
-    if row is None or DeliveryState(row["state"]) not in WAITING or row["due_at"] > given.at:
+    if row is None or state_of(row["state"]) not in WAITING or row["due_at"] > given.at:
         return None
     return (
         row,
@@ -122,7 +128,7 @@ def _set_aside(conn: sqlite3.Connection, given: Start) -> tuple[Change, ...]:
     with readable(conn):
         row = conn.execute(_FIND_SPOILED, (given.number,)).fetchone()
     conn.execute(_SET_ASIDE, (given.number,))
-    step = Step(DeliveryState(row["state"]), _S.HELD, given.at, BY)
+    step = Step(state_of(row["state"]), _S.HELD, given.at, BY)
     told = DeliveryQuarantined(given.number, row["job"], row["mailbox_id"])
     return (*record(conn, row, step), told)
 
@@ -133,8 +139,8 @@ def mark(
     """Commit "the final dot is about to go", if nothing speaks against it at this very moment."""
     row = conn.execute(_FIND_STARTED, (number,)).fetchone()
     if not _is_under_way(row, claim):
-        reason = row["reason_code"] and ReasonCode(row["reason_code"])
-        return UnitResult(MarkStopped(DeliveryState(row["state"]), reason or ReasonCode.CANCELLED))
+        reason = find_word(ReasonCode, row["reason_code"])
+        return UnitResult(MarkStopped(state_of(row["state"]), reason or ReasonCode.CANCELLED))
     stopped = _judge(row, at) or _judge_condition(conn, row) or _judge_pause(row)
     if row["removed_at"] is not None and (stopped is None or stopped.state in WAITING):
         stopped = MarkStopped(_S.HELD, ReasonCode.MAILBOX_REMOVED)
@@ -154,7 +160,7 @@ def _come_back(conn: sqlite3.Connection, row: sqlite3.Row, at: Instant) -> tuple
     """Have it due again in a moment."""
     due_at = Instant(at + INBOUND_AGAIN)
     conn.execute(_COME_BACK, (due_at, row["number"]))
-    return (RowsWaiting(row["mailbox_id"], Lane(row["lane"]), due_at, row["domain"]),)
+    return (RowsWaiting(row["mailbox_id"], lane_of(row["lane"]), due_at, row["domain"]),)
 
 
 def _started(row: sqlite3.Row, at: Instant) -> Started:
@@ -166,7 +172,7 @@ def _started(row: sqlite3.Row, at: Instant) -> Started:
         trace_id=row["trace_id"],
         recipient=row["recipient"],
         domain=row["domain"],
-        lane=Lane(row["lane"]),
+        lane=lane_of(row["lane"]),
         message_id=row["message_id"],
         head=row["head"],
         body=_body(row),

@@ -3,11 +3,11 @@
 import sqlite3
 from typing import Final
 
-from postroom.core.delivery import SUSPECT_CRASHES, DeliveryState
+from postroom.core.delivery import SUSPECT_CRASHES
 from postroom.core.instant import Instant
 from postroom.core.mailbox import Lane
 from postroom.ports.looping import WaitingRow
-from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.spoiled import is_damaged, lane_of, readable, state_of
 
 
 # A cursor is two questions, for SQLite seeks by the first column of a row value only: behind 100,000 rows of one send
@@ -41,6 +41,7 @@ _NEXT_QUEUE: Final = """
     WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (CAST(? AS TEXT), ?)
     ORDER BY mailbox_id, lane LIMIT 1"""
 
+_LANES: Final = frozenset(Lane)
 _BEFORE_ALL: Final = (Instant(-1), -1)
 
 
@@ -88,18 +89,19 @@ def find_queues(conn: sqlite3.Connection) -> tuple[tuple[str, Lane], ...]:
     with readable(conn):
         while row := conn.execute(_NEXT_QUEUE, last).fetchone():
             last = (row["octets"], row["lane"])
-            found.append((row["mailbox_id"], Lane(row["lane"])))
-    return tuple(one for one in found if not is_damaged(one[0]))
+            if row["lane"] in _LANES and not is_damaged(row["mailbox_id"]):
+                found.append((row["mailbox_id"], Lane(row["lane"])))
+    return tuple(found)
 
 
 def _row(row: sqlite3.Row) -> WaitingRow:
     return WaitingRow(
         number=row["number"],
         mailbox_id=row["mailbox_id"],
-        lane=Lane(row["lane"]),
+        lane=lane_of(row["lane"]),
         domain=row["domain"],
         due_at=Instant(row["due_at"]),
-        state=DeliveryState(row["state"]),
+        state=state_of(row["state"]),
         not_after=row["not_after"],
         has_attachments=bool(row["has_attachments"]),
         is_suspect=row["crashes"] >= SUSPECT_CRASHES,

@@ -21,10 +21,11 @@ from postroom.store.sqlite.keyset import (
     newest,
     next_cursor,
 )
-from postroom.store.sqlite.spoiled import find_word, is_damaged, readable
+from postroom.store.sqlite.spoiled import find_word, is_damaged, lane_of, readable
 
 
 # A walk by reason or domain also meets rows in other states: so many are looked at in one hop to the reader.
+_STATES: Final = frozenset(DeliveryState)
 _LOOK: Final = 1_000
 
 _ONE: Final = f"SELECT {rows.DELIVERY_OF_JOB} FROM delivery WHERE number = ?"
@@ -60,9 +61,10 @@ _DEAD: Final = """
 _DIED_AT: Final = """
     SELECT at FROM history WHERE delivery = ? AND after IN ('failed', 'uncertain') ORDER BY number DESC LIMIT 1"""
 
+# The cursor is the octets of an id: one of which something is damaged would come again and again as a text.
 _NEXT_DUE_MAILBOX: Final = """
-    SELECT mailbox_id FROM delivery INDEXED BY delivery_due
-    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > ?
+    SELECT mailbox_id, CAST(mailbox_id AS BLOB) FROM delivery INDEXED BY delivery_due
+    WHERE state IN ('pending', 'retry_scheduled') AND mailbox_id > CAST(? AS TEXT)
     ORDER BY mailbox_id LIMIT 1"""
 _OLDEST_DUE: Final = """
     SELECT due_at FROM delivery INDEXED BY delivery_due
@@ -136,7 +138,7 @@ def find_retries(conn: sqlite3.Connection, mailbox_id: str) -> tuple[Retries, ..
     return tuple(
         Retries(
             mailbox_id=mailbox_id,
-            lane=Lane(lane),
+            lane=lane_of(lane),
             reason_code=find_word(ReasonCode, code),
             deliveries=count,
             next_at=Instant(next_at),
@@ -182,7 +184,7 @@ def count_by_state(conn: sqlite3.Connection) -> dict[tuple[str, Lane, DeliverySt
         (mailbox_id, lane, DeliveryState(state)): count
         for mailbox_id, state, *counts in rows
         for lane, count in zip(Lane, counts, strict=True)
-        if count and not is_damaged(mailbox_id + state)
+        if count and state in _STATES and not is_damaged(mailbox_id)
     }
 
 
@@ -245,7 +247,7 @@ def _load(conn: sqlite3.Connection, number: int) -> DeliveryRecord:
 
 
 def _due_mailboxes(conn: sqlite3.Connection) -> Iterator[str]:
-    last = ""
+    last = b""
     while row := conn.execute(_NEXT_DUE_MAILBOX, (last,)).fetchone():
-        last = row[0]
-        yield last
+        mailbox_id, last = row
+        yield mailbox_id

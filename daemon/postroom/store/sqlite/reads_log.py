@@ -3,6 +3,8 @@
 import sqlite3
 from typing import Final
 
+import msgspec
+
 from postroom.core.body import Body
 from postroom.core.record import (
     EventRecord,
@@ -88,8 +90,11 @@ def find_raw(conn: sqlite3.Connection, number: int) -> Raw | None:
 
 
 def find_body(conn: sqlite3.Connection, number: int) -> Body | None:
-    """A body."""
+    """A body; None where there is none, or it can not be read."""
     row = conn.execute(_BODY, (number,)).fetchone()
     if row is None:
         return None
-    return unpack(StoredBody(row["content"], row["segments"], row["size_bytes"]))
+    try:
+        return unpack(StoredBody(row["content"], row["segments"], row["size_bytes"]))
+    except msgspec.MsgspecError:
+        return None

@@ -18,7 +18,7 @@ from postroom.core.delivery import POISON_CRASHES, DeliveryState, end_unsent
 from postroom.core.instant import Instant
 from postroom.core.reason import ReasonCode
 from postroom.store.sqlite.events import write_events
-from postroom.store.sqlite.spoiled import readable
+from postroom.store.sqlite.spoiled import find_word, readable
 from postroom.store.sqlite.transition import WAITS_ON, Step, record, settle
 
 
@@ -145,7 +145,7 @@ def _recover(conn: sqlite3.Connection, now: Instant, *, is_crash: bool) -> Found
 
 def _settle_proven(conn: sqlite3.Connection, now: Instant) -> None:
     for row in conn.execute(_PROVEN, {"now": now}).fetchall():
-        reason = ReasonCode(row["reason_code"])
+        reason = find_word(ReasonCode, row["reason_code"])
         step = Step(
             DeliveryState.SENDING,
             DeliveryState.SENT,

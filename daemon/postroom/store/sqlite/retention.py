@@ -38,6 +38,7 @@ from postroom.store.sqlite.retention_threads import (
     OldThreads,
     find_forgotten,
 )
+from postroom.store.sqlite.spoiled import anyway
 from postroom.store.sqlite.staged import Dooming, Forgetting, Unstaging
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
@@ -131,11 +132,11 @@ class SqliteRetention:
             await self._repeat(_Dropping(sql, _before(now, age)))
         threads = await self._take_threads(_before(now, max(answers, WEAK_FOR)))
         staged = await self._repeat(Unstaging(_before(now, self._kept.staged), _UPLOADS_BITE))
-        files = await self._take_files(now)
         minute = _before(now, _PACE_KEPT) // MINUTE
         buckets = await self._repeat(_Dropping(_DROP_BUCKETS, minute))
         for sql in (_DROP_PAUSES, _DROP_SPEEDS):
             buckets += await self._repeat(_Dropping(sql, _before(now, _PACE_KEPT)))
+        files = await self._take_files(now)
         return Taken(jobs, events, staged, files, buckets, received, threads)
 
     async def find_unnamed(self, digests: Sequence[str]) -> tuple[str, ...]:
@@ -205,10 +206,10 @@ class SqliteRetention:
     async def _take_files(self, now: Instant) -> int:
         taken = 0
         dooming = Dooming(_before(now, _SPOOL_KEPT), now, BITE)
-        while self._may_doom() and (doomed := await self._write(dooming, BITE)):
+        while self._may_doom() and (doomed := await self._write_names(dooming, BITE)):
             gone = tuple([sha256 for sha256 in doomed if await self._unlink(sha256)])
             kept = tuple(sha256 for sha256 in doomed if sha256 not in gone)
-            await self._write(Forgetting(gone, kept, now), BITE)
+            await self._write_names(Forgetting(gone, kept, now), BITE)
             taken += len(gone)
         return taken
 
@@ -219,6 +220,11 @@ class SqliteRetention:
         return total
 
     async def _write(self, unit: Unit[T], weight: int) -> T:
+        """What is damaged grows old like the rest, and keeps no other."""
+        return await self._write_names(anyway(unit), weight)
+
+    async def _write_names(self, unit: Unit[T], weight: int) -> T:
+        """The same of names of files, which are removed as they stand or not at all."""
         return await self._database.write(unit, lane=WriteLane.SPARE, weight=weight)
 
 

@@ -12,6 +12,7 @@ from postroom.core.mailbox import Lane
 from postroom.core.status import JobStatus
 from postroom.ports.changes import StateMoved
 from postroom.store.sqlite.bodies import spool_names
+from postroom.store.sqlite.spoiled import lane_of, state_of
 from postroom.store.sqlite.staged import drop_name
 from postroom.store.sqlite.unit import UnitResult
 
@@ -123,7 +124,7 @@ def _remove_deliveries(
         if written >= budget:
             break
         written += 2 + _bury(conn, row)
-        moved[row["mailbox_id"], Lane(row["lane"]), DeliveryState(row["state"])] += 1
+        moved[row["mailbox_id"], lane_of(row["lane"]), state_of(row["state"])] += 1
     return written
 
 

@@ -7,7 +7,6 @@ from typing import Final
 from postroom.core.delivery import DeliveryState, Feedback, HoldReason
 from postroom.core.instant import Instant
 from postroom.core.job import Copies
-from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.record import (
     DeliveryRecord,
@@ -19,7 +18,7 @@ from postroom.core.record import (
     SuppressionRecord,
 )
 from postroom.core.reply import Stage
-from postroom.store.sqlite.spoiled import find_document, find_word
+from postroom.store.sqlite.spoiled import find_document, find_word, lane_of, state_of
 
 
 UNREADABLE: Final[dict[str, object]] = {"unreadable": True}  # in place of a damaged document
@@ -50,8 +49,8 @@ def delivery_of(row: sqlite3.Row) -> DeliveryRecord:
         recipient=row["recipient"],
         recipient_key=row["recipient_key"],
         domain=row["domain"],
-        lane=Lane(row["lane"]),
-        state=DeliveryState(row["state"]),
+        lane=lane_of(row["lane"]),
+        state=state_of(row["state"]),
         hold_reason=hold_reason_of(row["hold_reason"]),
         reason_code=find_word(ReasonCode, row["reason_code"]),
         due_at=row["due_at"],
@@ -99,8 +98,8 @@ def job_of(row: sqlite3.Row, deliveries: tuple[DeliveryRecord, ...]) -> JobRecor
         trace_id=row["trace_id"],
         idempotency_key=row["idempotency_key"],
         conversation_id=row["conversation_key"],
-        lane=Lane(row["lane"]),
-        copies=Copies(row["copies"]),
+        lane=lane_of(row["lane"]),
+        copies=find_word(Copies, row["copies"]) or Copies.CONVERSATION,
         spec=find_document(row["spec"], dict[str, object]) or UNREADABLE,
         deliveries=deliveries,
     )
@@ -110,7 +109,7 @@ def history_of(row: sqlite3.Row) -> HistoryRow:
     """A transition from its HISTORY columns."""
     return HistoryRow(
         before=find_word(DeliveryState, row["before"]),
-        after=DeliveryState(row["after"]),
+        after=state_of(row["after"]),
         at=Instant(row["at"]),
         reason_code=find_word(ReasonCode, row["reason_code"]),
         reply_code=row["reply_code"],

@@ -15,6 +15,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from postroom.core.delivery import DeliveryState
+from postroom.core.mailbox import Lane
+
 
 T = TypeVar("T")
 W = TypeVar("W", bound=StrEnum)
@@ -66,6 +69,16 @@ def find_word(kind: type[W], stored: str | None) -> W | None:
         return None if stored is None else kind(stored)
     except ValueError:
         return None
+
+
+def state_of(stored: str) -> DeliveryState:
+    """Where a delivery stands; where that can not be read it is held for that, until a person looks."""
+    return find_word(DeliveryState, stored) or DeliveryState.HELD
+
+
+def lane_of(stored: int) -> Lane:
+    """The lane of a row; one that is none is shown as the usual one."""
+    return next((lane for lane in Lane if lane == stored), Lane.STANDARD)
 
 
 def anyway(work: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:

@@ -10,13 +10,13 @@ from typing import Final
 
 from postroom.core.delivery import UNSETTLED, WAITING, DeliveryState, may_become
 from postroom.core.instant import Instant
-from postroom.core.mailbox import Lane
 from postroom.core.reason import ReasonCode
 from postroom.core.reply import SmtpReply
 from postroom.core.status import job_status
 from postroom.ports.changes import Change, JobChanged, RowsGone, RowsWaiting, StateMoved
 from postroom.ports.errors import StoreError
 from postroom.store.sqlite.events import write_event
+from postroom.store.sqlite.spoiled import lane_of, state_of
 
 
 MOVED: Final = "number, job, mailbox_id, lane, domain, due_at"
@@ -95,7 +95,7 @@ def settle(conn: sqlite3.Connection, job: int, at: Instant) -> bool:
     """Write the status of a job of which no delivery is open any more; nothing while one is. Whether it was written."""
     if conn.execute(_IS_OPEN, (job,)).fetchone()[0]:
         return False
-    states = [DeliveryState(state) for (state,) in conn.execute(_STATES, (job,))]
+    states = [state_of(state) for (state,) in conn.execute(_STATES, (job,))]
     conn.execute(_SETTLE, (job_status(states), at, job))
     return True
 
@@ -106,7 +106,7 @@ def storable(text: str | None) -> str | None:
 
 
 def _changes(row: sqlite3.Row, step: Step, *, has_settled: bool) -> tuple[Change, ...]:
-    mailbox_id, lane = row["mailbox_id"], Lane(row["lane"])
+    mailbox_id, lane = row["mailbox_id"], lane_of(row["lane"])
     changes: list[Change] = [
         StateMoved(mailbox_id, lane, step.before, step.after, step.reason_code, 1)
     ]
