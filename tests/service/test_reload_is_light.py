@@ -36,7 +36,7 @@ async def test_settings_are_compared_in_a_thread(
     assert threading.main_thread() not in threads
 
 
-async def test_while_every_name_server_is_silent_settings_are_read_and_metrics_told(
+async def test_while_every_name_server_is_silent_settings_jobs_and_metrics_are_read(
     tmp_path: Path,
 ) -> None:
     """Names are asked for in the threads of the loop."""
@@ -48,6 +48,9 @@ async def test_while_every_name_server_is_silent_settings_are_read_and_metrics_t
             async with asyncio.timeout(10):
                 await post.reload()
                 assert "postroom_slots" in await post.joined.api.signals.metrics_text()
+                await post.submit(
+                    to=[f"u{n}@m\xfcller{n}.example" for n in range(101)], copies="individual"
+                )
         finally:
             answered.set()
             await asyncio.wait(waiting)

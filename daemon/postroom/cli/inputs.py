@@ -52,6 +52,13 @@ def words(known: Iterable[str]) -> click.Choice[str]:
 
 FILE: Final = _File(exists=True, dir_okay=False, readable=True, path_type=Path)
 OR_STDIN: Final = _File(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+TIMEOUT: Final = click.option(
+    "--timeout",
+    default=60.0,
+    type=Seconds(0),
+    metavar="SECONDS",
+    help="How long --wait waits (60).",
+)
 
 
 def read_text(file: Path) -> str:

@@ -12,7 +12,7 @@ import click
 from postroom.cli import moments
 from postroom.cli.desk import HAND_OVER_S, Desk, at_desk
 from postroom.cli.exits import Exit
-from postroom.cli.inputs import FILE, OR_STDIN, Seconds, read_text
+from postroom.cli.inputs import FILE, OR_STDIN, TIMEOUT, read_text
 from postroom.cli.jobs import deliveries_table, outcome
 from postroom.cli.paper import Json, data, emit, plain, talk
 from postroom.client import Client
@@ -90,13 +90,7 @@ _PLACE: Final = click.Path(path_type=Path)
 @click.option(
     "--wait", is_flag=True, help="Wait for the outcome: 0 sent, 69 failed, 75 not yet known."
 )
-@click.option(
-    "--timeout",
-    default=60.0,
-    type=Seconds(0),
-    metavar="SECONDS",
-    help="How long --wait waits (60).",
-)
+@TIMEOUT
 @at_desk(retry_s=HAND_OVER_S)
 def send(desk: Desk, /, **given: Any) -> int:
     """Hand over a mail; prints its job id.

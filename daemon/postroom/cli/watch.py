@@ -8,7 +8,7 @@ from postroom.cli.board import boards, headline
 from postroom.cli.desk import Desk, at_desk
 from postroom.cli.exits import Exit
 from postroom.cli.held import tell_holds
-from postroom.cli.inputs import Seconds
+from postroom.cli.inputs import TIMEOUT
 from postroom.cli.jobs import deliveries_table, outcome
 from postroom.cli.paper import Json, data, emit, facts, paint, plain, table
 
@@ -18,13 +18,7 @@ from postroom.cli.paper import Json, data, emit, facts, paint, plain, table
 @click.option(
     "--wait", is_flag=True, help="Wait until nothing of the job waits or is under way any more."
 )
-@click.option(
-    "--timeout",
-    default=60.0,
-    type=Seconds(0),
-    metavar="SECONDS",
-    help="How long --wait waits (60).",
-)
+@TIMEOUT
 @at_desk()
 def status(desk: Desk, job_id: str | None, timeout: float, *, wait: bool) -> int:
     """Say how a job stands, or how the daemon does.

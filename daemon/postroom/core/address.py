@@ -86,9 +86,8 @@ def _read_spec(text: str, name: str) -> Address | str:
     return _read_rare(local, domain, name)
 
 
-@lru_cache(
-    maxsize=4096
-)  # each takes a third of a millisecond, and a job's are looked at more than once
+# Each takes a third of a millisecond, and a job's are looked at more than once.
+@lru_cache(maxsize=4096)
 def _read_rare(local: str, domain: str, name: str) -> Address | str:
     """Quoted and international addresses, and the words for what is wrong."""
     is_quoted = local.startswith('"')

@@ -122,10 +122,9 @@ def find_outsiders(
         return ()
     known = event.participants | {one.key for one in target.people}
     named = tuple(find_named(job.spec))
+    # A stranger may have put a thousand into To and Cc: they are read where it matters only.
     if not known.issuperset(address.key for _, address in named):
-        known |= _people_of(
-            event
-        )  # a stranger may have put a thousand there: read where it matters
+        known |= _people_of(event)
     return tuple(
         Problem(
             where,

@@ -21,9 +21,8 @@ LONGEST_DOMAIN_PAUSE: Final = timedelta(hours=4)
 STREAMS: Final = (
     1024  # domains that a relay knows the traffic of; beyond it the idlest is forgotten
 )
-DOMAINS: Final = (
-    1024  # paused or paced, of a mailbox; beyond it those whose pause is over are forgotten
-)
+# Paused or paced, of a mailbox; beyond it those whose pause is over are forgotten.
+DOMAINS: Final = 1024
 SLOWED: Final = (
     200  # domains that it slows down at once; beyond it whoever complained longest ago is not
 )

@@ -21,9 +21,7 @@ from postroom.ports.looping import WaitingRow
 
 BATCH: Final = 256  # rows a read; its cost (0.3 ms) is paid once for all of them
 LOW: Final = 64  # read on while a batch's worth of starts can still be served
-ASIDE: Final = (
-    1024  # rows set aside for their attachments before further ones are left in the store
-)
+ASIDE: Final = 1024  # rows set aside for their attachments; further ones are left in the store
 
 AT_ONCE: Final = Instant(0)
 

@@ -7,6 +7,7 @@ the store says in that transaction counts, whatever was seen before: twins meet 
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -39,7 +40,8 @@ _TRIES: Final = 2  # the second where retention took a file between gathering an
 class SubmitParts:
     """What taking jobs needs. `depth` is how many deliveries of a mailbox wait; `find_job` reads a job by number.
 
-    `signing` makes the tokens of addresses that answers come back to; `domains` are the listener's.
+    `signing` makes the tokens of addresses that answers come back to; `domains` are the listener's. `reading` is where
+    jobs are read that take long; None = the loop's own threads, which may all wait for a name server.
     """
 
     intake: Intake
@@ -51,6 +53,7 @@ class SubmitParts:
     find_job: FindJob
     signing: Signing | None = None
     domains: Sequence[str] = ()
+    reading: Executor | None = None
 
 
 class JobSubmitter:
@@ -107,7 +110,11 @@ class JobSubmitter:
         read = partial(
             read_request, value, header_key=header_key, trace_header=trace_header, now=caller.at
         )
-        job = await asyncio.to_thread(read) if takes_long(value) else read()
+        if takes_long(value):
+            loop = asyncio.get_running_loop()
+            job = await loop.run_in_executor(self._parts.reading, read)
+        else:
+            job = read()
         if not isinstance(job, Job):
             return refuse((*job, *await self._find_more(value, principal_uid)))
         event = await self._conversations.find_answered(job)

@@ -135,6 +135,7 @@ async def join(
             find_job=outbox.reader.find_job,
             signing=signing(settings, ring),
             domains=served(settings),
+            reading=files.threads.texts,
         )
     )
     await _seed_limits(submitter, outbox, clock)

@@ -57,9 +57,8 @@ async def acquire_leases(call: Call[Asked, Acquire]) -> Result:
     if refused is not None:
         return refused
     log_id, _, _ = await call.parts.reader.event_span()
-    leases = await _poll(
-        call.parts, call.body, asked
-    )  # nothing may come between them and the answer
+    # Nothing is awaited between them and the answer: who hangs up then would keep them.
+    leases = await _poll(call.parts, call.body, asked)
     if isinstance(leases, leasing.TooManyConsumers):
         return TOO_MANY
     is_draining = not leases and call.parts.stopping.is_set()

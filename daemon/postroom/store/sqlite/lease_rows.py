@@ -114,9 +114,8 @@ def seqs_text(seqs: Iterable[int]) -> str:
 
 def _thread(conn: sqlite3.Connection, number: int, events: tuple[EventRecord, ...]) -> ThreadView:
     row = conn.execute(_THREAD, (number,)).fetchone()
-    if (
-        row is None
-    ):  # its number is damaged, here or there: whoever waits behind it is served all the same
+    # Where its number is damaged, here or there, whoever waits behind it is served all the same.
+    if row is None:
         return ThreadView(number, 0, events[0].mailbox_id if events else "", None, {})
     return ThreadView(
         number=row["number"],
