@@ -16,13 +16,12 @@ from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
-from postroom.core.job import Attachment, Job, OnDuplicate, Problem
+from postroom.core.job import Job, OnDuplicate
 from postroom.core.jobparties import takes_long
-from postroom.core.jobrequest import check_recipients, read_references, read_request
+from postroom.core.jobrequest import check_recipients, read_request
 from postroom.core.mailbox import Mailbox
 from postroom.core.replying import Answered
-from postroom.core.words import shown
-from postroom.outbound.answers import STAGING_LOST, UNKNOWN_SINCE, UNKNOWN_THREAD, answer, refuse
+from postroom.outbound.answers import STAGING_LOST, answer, refuse
 from postroom.outbound.assemble import (
     SPOOL_OVER_BYTES,
     Caller,
@@ -34,6 +33,7 @@ from postroom.outbound.assemble import (
 )
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
+from postroom.outbound.objections import Objections, unknown_mailbox
 from postroom.outbound.replying import NO_THREAD, Conversations, Filled, unknown_event
 from postroom.outbound.room import Room
 from postroom.ports.accepting import Accepted, AcceptResult, NewJob
@@ -41,7 +41,7 @@ from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.outbox import Intake
 from postroom.ports.staging import Staging
-from postroom.ports.submitting import Prepared, RefusalCode, Refused, Repeated, SubmitResult
+from postroom.ports.submitting import Prepared, Refused, Repeated, SubmitResult
 
 
 # In whatever encoding, text of so many characters lies in the row (see SPOOL_OVER_BYTES).
@@ -83,6 +83,7 @@ class JobSubmitter:
 
     def __init__(self, parts: SubmitParts) -> None:
         self._parts = parts
+        self._objections = Objections(parts.intake, parts.staging, parts.mailboxes)
         self._conversations = Conversations(parts.intake, parts.mailboxes, parts.domains)
         self.room = Room(parts.depth, parts.clock)
 
@@ -152,7 +153,7 @@ class JobSubmitter:
         else:
             job = read()
         if not isinstance(job, Job):
-            return refuse((*job, *await self._find_more(value, principal_uid)))
+            return refuse((*job, *await self._objections.find_more(value, principal_uid)))
         event = await self._conversations.find_answered(job)
         if not job.mailbox_id:
             mailbox_id = await self._find_mailbox(job, event)
@@ -218,17 +219,19 @@ class JobSubmitter:
         job, caller, event = asked.job, asked.caller, asked.event
         mailbox = self._parts.mailboxes.get(job.mailbox_id)
         if mailbox is None:
-            return refuse((_unknown_mailbox(job.mailbox_id),))
+            return refuse((unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
         problems = (
             *check_recipients(job.spec, mailbox, only=new_keys),
-            *await self._check_thread(mailbox, job.thread_number),
-            *await self._check_condition(job),
+            *await self._objections.check_thread(mailbox, job.thread_number),
+            *await self._objections.check_condition(job),
         )
         filled = self._conversations.fill(job, mailbox, event)
         if problems or not isinstance(filled, Filled):
             problems += () if isinstance(filled, Filled) else filled
-            files = await self._check_files(mailbox, job.attachments, caller.principal_uid)
+            files = await self._objections.check_files(
+                mailbox, job.attachments, caller.principal_uid
+            )
             return refuse((*problems, *files))
         order = Order(
             filled.job,
@@ -273,20 +276,6 @@ class JobSubmitter:
             body = await make_body(job, gathered, identity.number, parts.staging)
         return make_job(order, gathered, body, caller, identity)
 
-    async def _find_more(self, value: object, reader_uid: int) -> tuple[Problem, ...]:
-        """What mailbox, store and files say to a request of which only parts could be read."""
-        if not isinstance(value, dict) or not isinstance(value.get("mailbox_id"), str):
-            return ()
-        mailbox = self._parts.mailboxes.get(value["mailbox_id"])
-        if mailbox is None:
-            return (_unknown_mailbox(value["mailbox_id"]),)
-        thread, attachments = read_references(value)
-        return (
-            *check_recipients(value, mailbox),
-            *await self._check_thread(mailbox, thread),
-            *await self._check_files(mailbox, attachments, reader_uid),
-        )
-
     async def _find_mailbox(self, job: Job, event: Answered | None) -> str | None:
         """The mailbox of an answer that names none: that of its event, or, after retention, that which has its key."""
         if event is not None or job.idempotency_key is None:
@@ -297,33 +286,9 @@ class JobSubmitter:
                 return mailbox_id
         return None
 
-    async def _check_thread(self, mailbox: Mailbox, thread: int | None) -> tuple[Problem, ...]:
-        if thread is None or await self._parts.intake.has_thread(mailbox.id, thread):
-            return ()
-        return (UNKNOWN_THREAD,)
-
-    async def _check_condition(self, job: Job) -> tuple[Problem, ...]:
-        """What no event is can not be overtaken: such a condition would hold whatever came in."""
-        since = None if job.condition is None else job.condition.no_inbound_since
-        if since is None or await self._parts.intake.find_answered(since) is not None:
-            return ()
-        return (UNKNOWN_SINCE,)
-
-    async def _check_files(
-        self, mailbox: Mailbox, attachments: Sequence[Attachment], reader_uid: int
-    ) -> tuple[Problem, ...]:
-        """What is wrong with the files of a job that is refused anyhow."""
-        found = await gather(attachments, mailbox, self._parts.staging, reader_uid)
-        return found if isinstance(found, tuple) else ()
-
 
 def _is_light(job: Job) -> bool:
     """Whether to make it leaves nothing behind, should its key be known."""
     size = len(job.text or "") + len(job.html or "")
     is_merge = job.on_duplicate is OnDuplicate.MERGE
     return not job.attachments and not is_merge and size <= _LIGHT
-
-
-def _unknown_mailbox(mailbox_id: str) -> Problem:
-    said = f"There is no mailbox {shown(mailbox_id)!r}."
-    return Problem("/mailbox_id", said, RefusalCode.UNKNOWN_MAILBOX)
