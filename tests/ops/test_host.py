@@ -46,9 +46,9 @@ from postroom.ops.host import SystemEntropy
 entropy = SystemEntropy()
 entropy.token(100)
 child = os.fork()
-print(entropy.token(100), flush=True)
 if child:
     os.waitpid(child, 0)
+print(entropy.token(100))
 """
 
 
