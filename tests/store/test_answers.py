@@ -91,6 +91,15 @@ async def test_who_wrote_takes_part_in_whatever_letters_her_domain_stood(
     assert "ann@xn--mller-kva.example" in found.participants
 
 
+async def test_whom_an_earlier_mail_named_takes_part_as_it_was_written(office: PostOffice) -> None:
+    await office.sent(ALICE)
+    named = (Person("", "Carl@Straße.example"), Person("", "Dora@Other.example"))
+    event = await office.published(in_mail(ALICE, cc=named), token_of(1))
+    found = await office.outbox.intake.find_answered(event["seq"])
+    assert found is not None
+    assert {"Carl@Straße.example", "dora@other.example"} <= found.participants
+
+
 async def test_an_event_about_a_delivery_is_no_mail(office: PostOffice) -> None:
     await office.sent()
     found = await office.outbox.intake.find_answered(1)

@@ -18,6 +18,7 @@ from postroom.core.address import read_address
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Address, Job, Problem
 from postroom.core.jobparties import MOST_REPLY_TO, find_named
+from postroom.core.matching import quick_key, same_keys
 
 
 REPLY_TARGET: Final = "reply_target"
@@ -55,7 +56,7 @@ class Answered:
     """An event as far as an answer needs it, with its thread.
 
     `kind` is None for an event that is no mail. `chain`: Message-IDs of the thread, oldest first. `participants`: the
-    keys of those who wrote in the thread or were written to, but for what only this event adds. `is_vouched_for`: the
+    keys of those who wrote in the thread or were written to (`quick_key`), but for what only this event adds. `is_vouched_for`: the
     verdict on the mail is `pass`; organisations are None where they are not known. `is_from_published`: a domain says
     by DMARC how From is to be judged; else nothing in DNS tells organisations apart.
     """
@@ -120,11 +121,9 @@ def find_outsiders(
     """Everybody that the job names who is not part of the conversation."""
     if job.allows_new_recipients:
         return ()
-    known = event.participants | {one.key for one in target.people}
+    known = event.participants | {one.key for one in target.people} | _people_of(event)
     named = tuple(find_named(job.spec))
-    # A stranger may have put a thousand into To and Cc: they are read where it matters only.
-    if not known.issuperset(address.key for _, address in named):
-        known |= _people_of(event)
+    known |= same_keys(known, {address.key for _, address in named} - known)
     return tuple(
         Problem(
             where,
@@ -180,7 +179,7 @@ def _people_of(event: Answered) -> frozenset[str]:
     people = [] if event.sender is None else [event.sender]
     if event.kind is AutomationKind.HUMAN:
         people += [*event.to, *event.cc]
-    return _keys(people)
+    return frozenset(quick_key(one.address) for one in people)
 
 
 def _keys(people: Iterable[Person]) -> frozenset[str]:

@@ -11,7 +11,7 @@ import msgspec
 
 from postroom.core.authentication import Verdict
 from postroom.core.inmail import AutomationKind, Person
-from postroom.core.matching import address_key
+from postroom.core.matching import address_key, quick_key
 from postroom.core.replying import Answered
 from postroom.store.sqlite.accept_unit import FIND_THREAD
 from postroom.store.sqlite.spoiled import find_document
@@ -155,8 +155,7 @@ def _participants(conn: sqlite3.Connection, thread: int) -> frozenset[str]:
         if message.sender is not None:
             keys.add(address_key(message.sender.address))
         if event.automation and event.automation.kind is AutomationKind.HUMAN:
-            # As they stand: a stranger may have put a thousand there, and each in letters of its own takes time.
-            keys |= {one.address.casefold() for one in (*message.to, *message.cc)}
+            keys |= {quick_key(one.address) for one in (*message.to, *message.cc)}
     return frozenset(keys)
 
 
