@@ -121,9 +121,10 @@ def test_reply_to_is_followed_by_what_dns_said_of_the_organisations(
         {"sender": Person("", "support+tag@example.com")},
         {"sender": Person("", TOKEN)},
         {"kind": K.LIST, "to": people("list@lists.example"), "sender": Person("", "list@lists.example")},
+        {"kind": K.LIST, "is_list_in_from": True},
     ],
     ids=["auto-reply", "report", "ours come back", "no mail", "null sender", "no From", "two From", "broken From",
-         "our mailbox", "our tag", "our token", "the list itself"],
+         "our mailbox", "our tag", "our token", "the list itself", "the list itself, addressed to us"],
 )  # fmt: skip
 def test_nobody_is_answered(changes: dict[str, object]) -> None:
     assert isinstance(find_target(replace(EVENT, **changes), OWN), NoTarget)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ class Answered:
 
     `kind` is None for an event that is no mail. `chain`: Message-IDs of the thread, oldest first. `participants`: the
     keys of those who wrote in the thread or were written to (`quick_key`), but for what only this event adds. `is_vouched_for`: the
-    verdict on the mail is `pass`; organisations are None where they are not known. `is_from_published`: a domain says
+    verdict on the mail is `pass`; `is_list_in_from`: it was known to be from a list's own address; organisations are None where they are not known. `is_from_published`: a domain says
     by DMARC how From is to be judged; else nothing in DNS tells organisations apart.
     """
 
@@ -80,6 +80,7 @@ class Answered:
     from_organisation: str | None = None
     reply_to_organisation: str | None = None
     is_from_published: bool = True
+    is_list_in_from: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def organisation(domain: str) -> str:
 
 def _choose(event: Answered, sender: Address, is_own: Callable[[str], bool]) -> Target | NoTarget:
     if event.kind in _FROM_LISTS:
-        if sender.key in _keys((*event.to, *event.cc)):
+        if event.is_list_in_from or sender.key in _keys((*event.to, *event.cc)):
             return NoTarget("The address in From is the list's.")
         return Target((sender,), is_reply_to_ignored=bool(event.reply_to))
     if len(event.reply_to) > MOST_REPLY_TO:
