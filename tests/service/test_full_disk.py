@@ -59,15 +59,23 @@ async def test_a_full_disk_is_told_to_whoever_asks_and_in_the_log_and_ends_by_it
 async def test_a_disk_without_room_for_files_is_told_by_figures_and_an_alert(
     tmp_path: Path, inodes: Inodes, told: tuple[int | None, int | None], causes: list[Cause]
 ) -> None:
-    disk = setting(min_free_bytes=1 << 20, disk_inodes=lambda _: inodes)
+    looks = 0
+
+    def look(_: Path) -> Inodes:
+        nonlocal looks
+        looks += 1
+        return inodes
+
+    disk = setting(min_free_bytes=1 << 20, disk_inodes=look)
     async with (
         ScriptedRelay() as relay,
         open_post(settings(tmp_path, relay.port), store=disk) as post,
     ):
         keeper = post.loop.get_loop().create_task(post.joined.alerts.run())
         try:
-            for _ in range(16):
-                await post.run(15)
+            await post.pass_until(
+                lambda: bool(post.joined.alerts.raised()) if causes else looks > 8, step=15
+            )
         finally:
             keeper.cancel()
         stats = await post.joined.api.signals.stats()
