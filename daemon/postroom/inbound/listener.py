@@ -1,7 +1,8 @@
 """The listener: mail from the world comes in here, on TCP addresses of ours and on sockets that systemd hands over.
 
 Rules: it lives in the daemon's own loop and never holds it up; who is over a bound is told 421 and shut out before
-anything is made for it, or gets the place of who has long done nothing; a stop says 421 to those who are idle and lets messages that are coming in end.
+anything is made for it, or gets the place of who has long done nothing; a stop says 421 to those who are idle and lets
+messages that are coming in end.
 """
 
 import asyncio
