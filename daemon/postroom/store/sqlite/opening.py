@@ -15,8 +15,10 @@ from postroom.ports.errors import AlreadyRunning, StoreBroken
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.looping import Recovered
 from postroom.store.sqlite.connection import set_up_writer
+from postroom.store.sqlite.identity import check_readable
 from postroom.store.sqlite.migrate import check_identity, migrate, shipped
 from postroom.store.sqlite.recovery import Found, hold_restored, leave_out_numbers, recover
+from postroom.store.sqlite.spoiled import is_damaged, readable
 
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
@@ -86,6 +88,7 @@ def open_store(
     version = check_identity(conn, path, len(rules.migrations))
     set_up_writer(conn)
     copy = migrate(conn, path, version, rules.migrations)
+    check_readable(conn, path)
     now = clock.now()
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -130,7 +133,8 @@ def note_clean_stop(conn: sqlite3.Connection) -> None:
 def _instance(
     conn: sqlite3.Connection, entropy: Entropy, host: HostIdentity, now: Instant
 ) -> sqlite3.Row:
-    found: sqlite3.Row | None = conn.execute(_INSTANCE).fetchone()
+    with readable(conn):  # which boot it was may be damaged: then it counts as another one
+        found: sqlite3.Row | None = conn.execute(_INSTANCE).fetchone()
     if found is not None:
         return found
     ids = (_new_id(entropy), _new_id(entropy))
@@ -150,8 +154,13 @@ def _check_machine(row: sqlite3.Row, host: HostIdentity, path: Path, *, accept: 
     known = row["machine_id"]
     if accept or not known or not host.machine_id or known == host.machine_id:
         return
+    said = (
+        "does not say any more on which machine it was last used (machine_id in its table instance is damaged)"
+        if is_damaged(known)
+        else "was last used on another machine"
+    )
     message = (
-        f"{path} was last used on another machine. Two daemons with copies of one store send everything twice:"
+        f"{path} {said}. Two daemons with copies of one store send everything twice:"
         " make sure that the other one never starts again, then start once with --accept-machine"
     )
     raise AlreadyRunning(message)
