@@ -19,6 +19,7 @@ from postroom.store.sqlite.identity import check_readable
 from postroom.store.sqlite.migrate import check_identity, migrate, shipped
 from postroom.store.sqlite.recovery import Found, hold_restored, leave_out_numbers, recover
 from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.stray import hold_stray
 
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
@@ -35,6 +36,10 @@ _CREATE: Final = """
 _AT_WORK: Final = "UPDATE instance SET clean_stop = 0, is_backup = 0, machine_id = ?, boot_id = ?"
 _RESTORED: Final = "UPDATE instance SET log_id = ?, instance_id = ?"
 _NEWEST: Final = "SELECT at FROM history ORDER BY number DESC LIMIT 1"
+_STRAY: Final = (
+    "the mailbox or lane of {count} waiting deliveries is damaged where it is stored: they are held; look at them with"
+    " postroom jobs --status held, cancel them, and hand them over anew"
+)
 _STOPPED: Final = "UPDATE instance SET clean_stop = 1"
 
 
@@ -105,6 +110,7 @@ def open_store(
         found = recover(conn, now, is_crash=is_crash)
         if row["is_backup"]:
             held = hold_restored(conn, now)
+        stray = hold_stray(conn, now)
         conn.execute(_AT_WORK, (host.machine_id or row["machine_id"], host.boot_id))
     except BaseException:
         conn.execute("ROLLBACK")
@@ -116,7 +122,7 @@ def open_store(
         restored=held if row["is_backup"] else None,
         copy=copy,
         newest_at=newest_at,
-        warnings=(warning,) if warning else (),
+        warnings=(*filter(None, (warning,)), *((_STRAY.format(count=stray),) if stray else ())),
     )
 
 
