@@ -21,7 +21,7 @@ from postroom.store.sqlite.velocity import Loop
 _ADD: Final = """
     INSERT OR IGNORE INTO hold (mailbox_id, scope, name, thread, event, peer, evidence, held_at, held_to)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)"""
-_OF_LOOP: Final = "SELECT * FROM hold WHERE event = ? ORDER BY scope = 'thread' DESC"
+_OF_LOOP: Final = "SELECT * FROM hold WHERE event = ?"
 _NEXT: Final = "SELECT event FROM hold INDEXED BY hold_begun WHERE held_to IS NOT NULL LIMIT 1"
 _HELD_TO: Final = """
     UPDATE hold SET held_to = ?, deliveries = deliveries + ? WHERE mailbox_id = ? AND scope = ? AND name = ?"""
@@ -61,10 +61,10 @@ def told_of(rows: Sequence[sqlite3.Row]) -> ThreadHeld:
     """What is told of a loop, from all its rows."""
     first = rows[0]
     domain = first["peer"].rpartition("@")[2]
-    scopes = tuple(row["scope"] for row in rows)
+    scopes = sorted((row["scope"] for row in rows), key=lambda scope: scope != HoldScope.THREAD)
     count = sum(row["deliveries"] for row in rows)
     place = (first["mailbox_id"], first["thread"], first["event"])
-    return ThreadHeld(*place, first["evidence"], domain, scopes, count)
+    return ThreadHeld(*place, first["evidence"], domain, tuple(scopes), count)
 
 
 def _go_on(conn: sqlite3.Connection, event: int, at: Instant) -> tuple[Change, ...]:
