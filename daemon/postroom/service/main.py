@@ -27,7 +27,7 @@ from postroom.ports.errors import (
     StoreBroken,
     StoreError,
 )
-from postroom.service.daemon import Daemon
+from postroom.service.daemon import SIGNALS, Daemon
 from postroom.service.tools import Tools
 from postroom.store.sqlite.opening import OpeningRules
 
@@ -57,12 +57,18 @@ def run(
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until the daemon listens to it
-    settings = load(config)
-    tools = _tools(config, settings, accepts_lost_keys=accept_lost_keys)
-    tools = fit(tools) if fit is not None else tools
-    rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
-    daemon = Daemon(settings, tools, rules)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the daemon listens to them
+    try:
+        settings = load(config)
+        tools = _tools(config, settings, accepts_lost_keys=accept_lost_keys)
+        tools = fit(tools) if fit is not None else tools
+        rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
+        return _serve(Daemon(settings, tools, rules), tools)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(daemon: Daemon, tools: Tools) -> int:
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(daemon.serve())
