@@ -23,7 +23,6 @@ BY: Final = "intake"
 BITE: Final = 100
 _S = DeliveryState
 
-_IS_ANY: Final = "SELECT 1 FROM hold WHERE mailbox_id = ? LIMIT 1"
 _HOLDS: Final = """
     SELECT EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'thread' AND name = :thread)
         OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'address' AND name = :address)
@@ -64,11 +63,6 @@ class Place:
     thread: int
     recipient_key: str
     domain: str
-
-
-def is_any(conn: sqlite3.Connection, mailbox_id: str) -> bool:
-    """Whether anything of a mailbox is held for a loop: asked once for a job of a thousand deliveries."""
-    return conn.execute(_IS_ANY, (mailbox_id,)).fetchone() is not None
 
 
 def is_held(conn: sqlite3.Connection, place: Place) -> bool:
