@@ -4,6 +4,7 @@ The alphabet is the "extended hex" one of RFC 4648 §7 in lower case, in which i
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from postroom.core.instant import SECOND, Instant
@@ -27,8 +28,10 @@ _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
 _PAIRS: Final = tuple(a + b for a in _ALPHABET for b in _ALPHABET)  # three ids go into every event
 _LENGTH: Final = 13
 _LARGEST: Final = (1 << 63) - 1
+_KEPT: Final = 1024  # ids made last: answer, log line and event name the same ones
 
 
+@lru_cache(_KEPT)
 def encode_id(kind: Kind, number: int) -> str:
     """The public id of row `number`."""
     return f"{kind}_{base32(number, _LENGTH)}"
@@ -50,6 +53,8 @@ def decode_id(kind: Kind, text: str) -> int | None:
 
 def base32(number: int, length: int) -> str:
     """`number` in `length` digits, most significant first."""
-    first = _ALPHABET[number >> 5 * (length - 1) & 31] if length % 2 else ""
-    pairs = [_PAIRS[number >> shift & 1023] for shift in range(10 * (length // 2 - 1), -1, -10)]
-    return first + "".join(pairs)
+    digits = ""
+    for _ in range(length // 2):
+        digits = _PAIRS[number & 1023] + digits
+        number >>= 10
+    return _ALPHABET[number & 31] + digits if length % 2 else digits

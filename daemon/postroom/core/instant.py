@@ -7,6 +7,7 @@ Known limits: years 1970 to 9999.
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, NewType
 
 
@@ -51,7 +52,14 @@ def utc(instant: Instant) -> datetime:
 
 def format_instant(instant: Instant) -> str:
     """RFC 3339 in UTC with microseconds, `2026-11-30T07:00:00.000000Z`."""
-    return utc(instant).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    seconds, rest = divmod(min(max(instant, 0), _LAST), SECOND)
+    return f"{_format_second(seconds)}.{rest:06}Z"
+
+
+@lru_cache
+def _format_second(seconds: int) -> str:
+    """Kept, for what happens at a time is told together."""
+    return utc(Instant(seconds * SECOND)).replace(tzinfo=None).isoformat()
 
 
 def parse_instant(text: str) -> Instant | None:
