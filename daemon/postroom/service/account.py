@@ -34,11 +34,8 @@ from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, W
 from postroom.ports.outbox import Intake
 
 
-_EVERYDAY: Final = (
-    StateMoved,
-    EventPublished,
-    JobChanged,
-)  # most of what changes; nothing is told of them
+# Most of what changes; nothing is told of it here.
+_EVERYDAY: Final = (StateMoved, EventPublished, JobChanged)
 
 
 class LoopAccount:
