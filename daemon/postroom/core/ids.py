@@ -28,13 +28,11 @@ _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuv"
 _PAIRS: Final = tuple(a + b for a in _ALPHABET for b in _ALPHABET)  # three ids go into every event
 _LENGTH: Final = 13
 _LARGEST: Final = (1 << 63) - 1
-_KEPT: Final = 1024  # ids made last: answer, log line and event name the same ones
 
 
-@lru_cache(_KEPT)
 def encode_id(kind: Kind, number: int) -> str:
     """The public id of row `number`."""
-    return f"{kind}_{base32(number, _LENGTH)}"
+    return f"{kind}_{_above(number >> 20)}{_PAIRS[number >> 10 & 1023]}{_PAIRS[number & 1023]}"
 
 
 def attachment_ref(now: Instant, chance: int) -> str:
@@ -51,10 +49,13 @@ def decode_id(kind: Kind, text: str) -> int | None:
     return number if number <= _LARGEST else None
 
 
+@lru_cache(maxsize=1024)  # an answer has seven ids, and those of an hour have this in common
+def _above(number: int) -> str:
+    return base32(number, _LENGTH - 4)
+
+
 def base32(number: int, length: int) -> str:
     """`number` in `length` digits, most significant first."""
-    digits = ""
-    for _ in range(length // 2):
-        digits = _PAIRS[number & 1023] + digits
-        number >>= 10
-    return _ALPHABET[number & 31] + digits if length % 2 else digits
+    first = _ALPHABET[number >> 5 * (length - 1) & 31] if length % 2 else ""
+    pairs = [_PAIRS[number >> shift & 1023] for shift in range(10 * (length // 2 - 1), -1, -10)]
+    return first + "".join(pairs)

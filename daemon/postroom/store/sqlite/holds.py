@@ -27,7 +27,6 @@ from postroom.store.sqlite.velocity import Loop, forget
 BY: Final = "intake"
 _S = DeliveryState
 
-_IS_ANY: Final = "SELECT 1 FROM hold WHERE mailbox_id = ? LIMIT 1"
 _HOLDS: Final = """
     SELECT EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'thread' AND name = :thread)
         OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'address' AND name = :address)
@@ -116,11 +115,6 @@ class Person:
     thread: int
     sender: str
     at: Instant
-
-
-def is_any(conn: sqlite3.Connection, mailbox_id: str) -> bool:
-    """Whether anything of a mailbox is held for a loop: asked once for a job of a thousand deliveries."""
-    return conn.execute(_IS_ANY, (mailbox_id,)).fetchone() is not None
 
 
 def is_held(conn: sqlite3.Connection, place: Place) -> bool:
