@@ -6,6 +6,7 @@ import pytest
 
 from postroom.core.delivery import HoldReason
 from postroom.ports.looping import MarkStopped, Started
+from postroom.store.sqlite.outbox import Outbox
 from postroom.store.sqlite.unit import WriteLane
 from support.damaging import damage
 from support.store_host import NOON, outbox_in
@@ -24,38 +25,37 @@ HOLDS = {
     "its domain in another mailbox": ("sales", "domain", "example.com", None),
 }
 
-
-def holding(mailbox_id: str, scope: str, name: str) -> str:
-    row = f"('{mailbox_id}', '{scope}', '{name}', 1, 1, 'p@x.example', 'velocity_thread', {NOON})"
-    return f"INSERT INTO hold VALUES {row}"  # noqa: S608
-
-
-@pytest.mark.parametrize(
+each_hold = pytest.mark.parametrize(
     ("mailbox_id", "scope", "name", "reason"), HOLDS.values(), ids=HOLDS.keys()
 )
+
+
+async def hold(outbox: Outbox, mailbox_id: str, scope: str, name: str) -> None:
+    row = f"('{mailbox_id}', '{scope}', '{name}', 1, 1, 'p@x.example', 'velocity_thread', {NOON})"
+    held = damage(f"INSERT INTO hold VALUES {row}")  # noqa: S608
+    await outbox.database.write(held, lane=WriteLane.REST)
+
+
+@each_hold
 async def test_what_is_held_is_not_taken(
     tmp_path: Path, mailbox_id: str, scope: str, name: str, reason: HoldReason | None
 ) -> None:
     async with outbox_in(tmp_path) as outbox:
         await accept(outbox)
-        hold = damage(holding(mailbox_id, scope, name))
-        await outbox.database.write(hold, lane=WriteLane.REST)
+        await hold(outbox, mailbox_id, scope, name)
         started = await outbox.loop.start(start_of(1))
         assert isinstance(started, Started) is (reason is None)
         found = await seen(outbox, 1)
         assert found.hold_reason is reason
 
 
-@pytest.mark.parametrize(
-    ("mailbox_id", "scope", "name", "reason"), HOLDS.values(), ids=HOLDS.keys()
-)
+@each_hold
 async def test_what_is_held_meanwhile_gets_no_mark(
     tmp_path: Path, mailbox_id: str, scope: str, name: str, reason: HoldReason | None
 ) -> None:
     async with outbox_in(tmp_path) as outbox:
         started = await under_way(outbox)
-        hold = damage(holding(mailbox_id, scope, name))
-        await outbox.database.write(hold, lane=WriteLane.REST)
+        await hold(outbox, mailbox_id, scope, name)
         said = await outbox.loop.mark(1, started.claim, NOON)
         assert isinstance(said, MarkStopped) is (reason is not None)
         found = await seen(outbox, 1)
