@@ -32,7 +32,8 @@ each_hold = pytest.mark.parametrize(
 
 async def hold(outbox: Outbox, mailbox_id: str, scope: str, name: str) -> None:
     row = f"('{mailbox_id}', '{scope}', '{name}', 1, 1, 'p@x.example', 'velocity_thread', {NOON})"
-    held = damage(f"INSERT INTO hold VALUES {row}")  # noqa: S608
+    columns = "mailbox_id, scope, name, thread, event, peer, evidence, held_at"
+    held = damage(f"INSERT INTO hold ({columns}) VALUES {row}")  # noqa: S608
     await outbox.database.write(held, lane=WriteLane.REST)
 
 
