@@ -27,6 +27,14 @@ _HOLDS: Final = """
     SELECT EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'thread' AND name = :thread)
         OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'address' AND name = :address)
         OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = :mailbox_id AND scope = 'domain' AND name = :domain)"""
+# The same of a delivery `d`, as a column beside others; nearly always nothing of its mailbox is held.
+IS_HELD: Final = """
+    EXISTS (SELECT 1 FROM hold WHERE mailbox_id = d.mailbox_id) AND (
+        EXISTS (SELECT 1 FROM hold
+                WHERE mailbox_id = d.mailbox_id AND scope = 'thread' AND name = CAST(d.thread AS TEXT))
+        OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = d.mailbox_id AND scope = 'address' AND name = d.recipient_key)
+        OR EXISTS (SELECT 1 FROM hold WHERE mailbox_id = d.mailbox_id AND scope = 'domain' AND name = d.domain)
+    ) AS is_held"""
 _SINCE: Final = (
     "SELECT held_at FROM hold WHERE mailbox_id = ? AND scope = 'thread' AND name = ? LIMIT 1"
 )
