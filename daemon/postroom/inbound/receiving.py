@@ -6,7 +6,6 @@ Trouble of ours is 451 or 452; the content is read to its end first, so that the
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -148,12 +147,16 @@ class Receiver:
     async def _keep(self, content: "_Content") -> bytes | RawFile:
         """The content, in memory while it is small; of one that is refused something, and nothing in the spool."""
         held: list[bytes] = []
-        if await _gather(content, held, IN_ROW_BYTES):
-            try:
-                return await self._parts.raws.keep(_pieces(held, content))
-            except _Refused:
-                return b""
-        return b"".join(held)
+        if not await _gather(content, held, IN_ROW_BYTES):
+            return _taken(held)
+        coming = self._parts.raws.incoming()
+        try:
+            await coming.add(_taken(held))
+            while await _gather(content, held, _PIECE_BYTES):
+                await coming.add(_taken(held))
+            return _taken(held) if content.refused else await coming.keep(_taken(held))
+        finally:
+            await coming.drop()
 
     async def _after_end(self, content: "_Content", reply: Reply) -> Answer:
         """The reply, once the client has said all, or that it has to go."""
@@ -162,10 +165,6 @@ class Receiver:
         except _Cut as cut:
             return Answer(cut.reply, hangs_up=True)
         return Answer(reply)
-
-
-class _Refused(Exception):
-    """The content is over, and not to be kept."""
 
 
 async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
@@ -178,17 +177,6 @@ async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
         held.append(piece)
         size += len(piece)
     return True
-
-
-async def _pieces(held: list[bytes], content: "_Content") -> AsyncIterator[bytes]:
-    """All of the content, what is held first, in pieces worth a write. Raises: _Refused, HungUp, _Cut."""
-    yield _taken(held)
-    while await _gather(content, held, _PIECE_BYTES):
-        yield _taken(held)
-    if content.refused is not None:
-        raise _Refused
-    if held:
-        yield _taken(held)
 
 
 def _taken(held: list[bytes]) -> bytes:
