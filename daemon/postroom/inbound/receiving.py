@@ -20,7 +20,11 @@ from postroom.ports.errors import StorageFull, StoreError
 
 
 _ALL: Final = 1 << 24  # more than a StreamReader ever holds: what is read is all of it
-_PIECE_BYTES: Final = 64 * 1024
+_PIECE_LEAST: Final = 64 * 1024
+_PIECE_MOST: Final = 256 * 1024
+_HELD_BYTES: Final = (
+    4 * 1024 * 1024
+)  # of all messages together, while that leaves the least for each
 _OVER: Final = (
     1.1  # so much too large is read to its end, for the client to hear why; beyond it we hang up
 )
@@ -151,12 +155,15 @@ class Receiver:
             return _taken(held)
         coming = self._parts.raws.incoming()
         try:
-            await coming.add(_taken(held))
-            while await _gather(content, held, _PIECE_BYTES):
+            while await _gather(content, held, self._piece_bytes()):
                 await coming.add(_taken(held))
             return _taken(held) if content.refused else await coming.keep(_taken(held))
         finally:
             await coming.drop()
+
+    def _piece_bytes(self) -> int:
+        """How much of a message is held before it is written: what is few writes for one is much memory for many."""
+        return max(_PIECE_LEAST, min(_PIECE_MOST, _HELD_BYTES // self.under_way))
 
     async def _after_end(self, content: "_Content", reply: Reply) -> Answer:
         """The reply, once the client has said all, or that it has to go."""
@@ -169,7 +176,7 @@ class Receiver:
 
 async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
     """Put what comes there until it is more than `most` bytes; False = the content is over. Raises: HungUp, _Cut."""
-    size = 0
+    size = sum(map(len, held))
     while size <= most:
         piece = await content.next()
         if piece is None:
