@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from postroom.cli.__main__ import root
+from postroom.cli.tree import root
 from postroom.core.delivery import TRANSITIONS
 from support.config_files import MAILBOX, ROOT, load_text
 from support.drawing import draw

@@ -10,10 +10,10 @@ import click
 import pytest
 
 from postroom.api.requests import JobRequest
-from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS, Exit
 from postroom.cli.meanings import GATES as WAITS
 from postroom.cli.meanings import HOLDS
+from postroom.cli.tree import root
 from postroom.client.fields import JobFields
 from postroom.config.effects import RULES as EFFECTS
 from postroom.core.alert import CAUSES, AlertKind, Cause

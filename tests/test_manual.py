@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import root
 from postroom.cli.exits import Exit
 from postroom.cli.sendmail.options import _ALONE, _VALUE_BEHIND, _WITH_VALUE
 from postroom.cli.sendmail.settings import Settings
+from postroom.cli.tree import root
 from postroom.cli.wordtree import spots
 from support.config_files import ROOT, with_every_setting
 from support.manual import PAGES, command_page, prose, read_sections, settings_page

@@ -13,6 +13,7 @@ from postroom.ops.sockets import bind_loopback
 from postroom.ports.errors import AlreadyRunning, ConfigError, StoreUnavailable
 from support.api_fakes import FakeSignals
 from support.api_server import fake_parts
+from support.clock import breathe
 
 
 TOKEN = "0123456789abcdef" * 2
@@ -162,18 +163,33 @@ async def test_who_does_not_come_to_an_end_is_hung_up_on(said: bytes) -> None:
         assert (await scrapes.ask("GET /healthz")).startswith("HTTP/1.1 200")
 
 
-async def test_too_many_at_once_are_hung_up_on_and_the_others_stay() -> None:
+async def test_who_only_holds_connections_keeps_nobody_out() -> None:
     async with scraping() as scrapes:
         idle = [await scrapes.connect() for _ in range(MOST_AT_ONCE)]
+        idle[1][1].write(b"GET /metrics HTTP/1.1\r\nHost: ")
+        for at in range(3):
+            assert (await scrapes.ask("GET /metrics", KNOWN)).startswith("HTTP/1.1 200")
+            assert await asyncio.wait_for(idle[at][0].read(), PATIENCE_S) == b""
+            idle.append(await scrapes.connect())  # somebody who holds them all again
+        for _, writer in idle:
+            writer.close()
+
+
+async def test_who_is_being_answered_is_not_hung_up_on_for_somebody_else() -> None:
+    async with scraping() as scrapes, asyncio.TaskGroup() as group:
+        signals = scrapes.signals
+        signals.may_tell.clear()
+        asking = [
+            group.create_task(scrapes.ask("GET /metrics", KNOWN)) for _ in range(MOST_AT_ONCE)
+        ]
+        while signals.asked < MOST_AT_ONCE:
+            await breathe()
         reader, one_more = await scrapes.connect()
         assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
         one_more.close()
-        _, first = idle[0]
-        first.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        answered = await asyncio.wait_for(idle[0][0].read(), PATIENCE_S)
-        assert answered.startswith(b"HTTP/1.1 200")
-        for _, writer in idle:
-            writer.close()
+        signals.may_tell.set()
+        for one in asking:
+            assert (await one).startswith("HTTP/1.1 200")
 
 
 def test_an_address_that_is_taken_is_told() -> None:

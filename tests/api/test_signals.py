@@ -94,6 +94,8 @@ async def test_what_stands_behind_the_signals_is_told(api: Api) -> None:
         "wal_bytes": 4_096,
         "disk_free_bytes": 1 << 30,
         "disk_kept_bytes": 1 << 28,
+        "disk_free_files": 90_000,
+        "disk_kept_files": 1_000,
     }
 
 

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from postroom.cli import meanings, refusals
-from postroom.cli.__main__ import main, root
+from postroom.cli.tree import main, root
 from postroom.core import alert, digest, reason
 from support.cli_daemon import CLOSED, STORM, teach
 from support.cli_mail_in import ALERT, ALERT_EVENT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from postroom.core.delivery import DeliveryState
 from postroom.core.ids import Kind, encode_id
 from support.api_server import Api, running

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from postroom.cli import backup as backup_module
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from postroom.core.instant import Instant
 from postroom.service.archiving import Archiver, Room
 from postroom.store.sqlite.unit import UnitResult, WriteLane

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.fake_daemon import FakeDaemon
 from support.typed import Stdin
 

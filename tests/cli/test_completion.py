@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import main, root
 from postroom.cli.shells import SHELLS
+from postroom.cli.tree import main, root
 from postroom.cli.wordtree import Kind, Spot, spots
 from support.fake_daemon import fake_daemon
 from support.peers import needs_peer

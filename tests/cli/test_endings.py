@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from postroom.client import Client
 from postroom.config.loading import load
 

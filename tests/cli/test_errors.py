@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.cli_mail_out import page
 from support.fake_daemon import FakeDaemon, problem
 

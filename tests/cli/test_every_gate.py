@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroom.cli.__main__ import main
 from postroom.cli.meanings import GATES, waiting_at
+from postroom.cli.tree import main
 from postroom.core import gates
 from postroom.core.reason import EXPLANATIONS, ReasonCode
 from support.cli_daemon import teach

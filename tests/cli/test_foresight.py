@@ -6,8 +6,8 @@ from typing import Any
 import click
 import pytest
 
-from postroom.cli.__main__ import main
 from postroom.cli.paper import column, table
+from postroom.cli.tree import main
 from support.cli_daemon import RELOADED
 from support.cli_mail_out import JOB, WAITING, page
 from support.fake_daemon import FakeDaemon

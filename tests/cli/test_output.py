@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.cli_mail_out import JOB, page
 from support.fake_daemon import FakeDaemon
 

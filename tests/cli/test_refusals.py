@@ -2,7 +2,7 @@
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.fake_daemon import FakeDaemon, Say, problem
 from support.typed import COMPLETE, SEND
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.cli_mail_out import JOB, job
 from support.fake_daemon import FakeDaemon
 from support.typed import SEND, Stdin

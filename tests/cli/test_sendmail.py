@@ -91,6 +91,21 @@ def test_two_messages_have_two_keys(daemon: FakeDaemon, run: Any) -> None:
     assert len({one["idempotency_key"] for one in _jobs(daemon)}) == 2
 
 
+CHAINED = {
+    "an answer": ("References: <1@x>\n <2@x>", "the conversation <1@x>."),
+    "of nothing": ("In-Reply-To: Your mail", "a conversation of its own."),
+}
+
+
+@pytest.mark.parametrize(("field", "where"), CHAINED.values(), ids=CHAINED)
+@pytest.mark.usefixtures("daemon")
+def test_what_becomes_of_references_is_told_who_asks(field: str, where: str, run: Any) -> None:
+    given = f"{field}\n".encode() + ANN
+    assert (told := run("-t", "-v", given=given))[:2] == (0, "job_1\n")
+    assert told[2].endswith(f"are not carried: the mail belongs to {where}\n")
+    assert run("-t", given=given) == (0, "", "")
+
+
 REFUSED = [
     (
         problem(

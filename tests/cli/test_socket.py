@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from support.fake_daemon import FakeDaemon, HangUp
 
 

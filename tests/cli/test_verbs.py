@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from postroom.cli.__main__ import main, root
 from postroom.cli.exits import MEANINGS
+from postroom.cli.tree import main, root
 from support.fake_daemon import FakeDaemon
 from support.typed import COMPLETE, SEND
 

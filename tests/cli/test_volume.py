@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from postroom.cli.__main__ import main, root
 from postroom.cli.selftest import _tell
+from postroom.cli.tree import main, root
 from postroom.cli.wordtree import spots
 from postroom.selftest.row import Row
 from support.cli_daemon import teach

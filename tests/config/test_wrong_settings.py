@@ -154,7 +154,7 @@ def test_a_file_that_is_not_utf_8_is_said(tmp_path: Path) -> None:
         (os.mkfifo, "it is not a file"),
         (Path.mkdir, "Is a directory"),
         (lambda path: path.symlink_to("/dev/zero"), "it is not a file"),
-        (lambda path: path.write_bytes(b"#" * (16 << 20) + b"\n"), "too large"),
+        (lambda path: path.write_bytes(b"#" * (4 << 20) + b"\n"), "too large"),
     ],
     ids=["a pipe", "a folder", "a device", "a huge file"],
 )

@@ -1,6 +1,8 @@
 """Reports in wordings that no table lists: what they say, and of whom."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postroom.core.bounceplain import WORDS_MOST, find_reason, plain_words
 from postroom.core.bounceread import Said, make_sense
@@ -44,6 +46,8 @@ FAMILIES = {
     "rate, at once": ("421 4.3.2 The number of concurrent connections exceeded a limit", _R.RATE_LIMITED),
     "rate, of failures": ("550 the domain exceeded its max of failures per hour", _R.RATE_LIMITED),
     "rate, of threads": ("432 4.3.2 recipient thread limit exceeded", _R.RATE_LIMITED),
+    "rate, of credits": ("451 your credits exceeded what was paid: authentication failed", _R.RATE_LIMITED),
+    "rate, of those unknown in all": ("550 5.7.1 a large share of unknown users comes from that account", _R.RATE_LIMITED),
     "rate, of those unknown": ("421 4.7.0 Too many unknown users from there", _R.RATE_LIMITED),
     "relay, abroad": ("550 Mailing to remote domains not supported", _R.RELAYING_DENIED),
     "relay, denied by a host": ("553 this host denies relaying", _R.RELAYING_DENIED),
@@ -53,8 +57,11 @@ FAMILIES = {
     "us, on a list of spam": ("550 refused for a spam list", _R.SENDER_REFUSED),
     "us, complained of": ("554 too many complaints: spam complaints", _R.SENDER_REFUSED),
     "us, our From": ("550 From domain does not resolve", _R.SENDER_REFUSED),
+    "us, our From, otherwise": ("451 the from domain must resolve", _R.SENDER_REFUSED),
+    "us, not among the chosen": ("421 4.7.0 this IP is not on the allow list of that domain", _R.SENDER_REFUSED),
     "us, not yet": ("451 192.0.2.7 is not yet authorized to deliver mail", _R.DOMAIN_TROUBLE),
     "us, our domain in the DNS": ("550 Domain may not exist or DNS check failed", _R.SENDER_REFUSED),
+    "shut, since they left": ("550 5.7.1 The subscriber has opted out of it", _R.RECIPIENT_REFUSED),
     "shut to one": ("550 They are not accepting mail from list@y.example", _R.RECIPIENT_REFUSED),
     "full, and much is stored": ("550 They have too much mail stored", _R.RECIPIENT_MAILBOX_FULL),
     "mail, to whom": ("550 unqualified recipient address not allowed", _R.MESSAGE_MALFORMED),
@@ -147,6 +154,9 @@ ABOUT_US = {
     "a domain": "550 5.1.1 the recipient domain x.example could not be found: no such user",
     "a full one": "550 5.2.2 Invalid address: no room for it",
     "after the content": "550 5.7.1 no such user (in reply to end of DATA command)",
+    "many at once": "550 5.7.1 Unknown users among those you write to",
+    "many at once, who do not exist": "550 5.7.1 most of the addresses that you write to, addresses that do not exist",
+    "one or more of many": "550 5.7.1 one or more recipients: no way to find them",
     "what the recipient wants": "550 5.7.1 The recipient has blocked you: user unknown",
 }  # fmt: skip
 
@@ -174,6 +184,24 @@ def test_what_is_said_of_us_and_of_mail_is_read_in_other_languages(case: str) ->
 @pytest.mark.parametrize("case", ABOUT_US)
 def test_what_speaks_of_us_never_ends_an_address(case: str) -> None:
     assert sense_of(ABOUT_US[case]).suppression is None
+
+
+@given(
+    st.sampled_from(["number", "rate", "percentage", "share", "proportion"]),
+    st.sampled_from(["invalid", "unknown", "bad", "nonexistent", "non-existing"]),
+    st.sampled_from(["recipients", "users", "addresses", "mailboxes", "accounts"]),
+    st.sampled_from(["550", "550 5.7.1", "554 5.1.1", "550 5.5.0"]),
+)
+def test_how_many_are_unknown_is_said_of_us_and_of_no_recipient(
+    count: str, unknown: str, many: str, code: str
+) -> None:
+    said = sense_of(f"{code} too high a {count} of {unknown} {many} was seen")
+    assert (said.reason, said.suppression) == (_R.RATE_LIMITED, None)
+
+
+def test_an_address_of_the_network_in_a_link_is_not_said_of_us() -> None:
+    said = "554 Reject due to a policy there; see https://x.example/why?i=ip&v=192.0.2.7"
+    assert make_sense(Said("failed", "5.0.0", 554, said)).reason is _R.MESSAGE_REFUSED
 
 
 # Where a server names the address, and no noun.
@@ -214,6 +242,7 @@ HOSTILE = {
     "two halves that never meet": "number of messages a b c d ",
     "what is ours": "sender address ",
     "scanners": "scanned by " + "a" * 60,
+    "the many": "unknown users unknown ",
     "fillings": "unknown the this that of ",
 }
 

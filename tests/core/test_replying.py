@@ -5,56 +5,24 @@ from typing import Any
 
 import pytest
 
-from postroom.core.inaddress import AddressBook
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Address
-from postroom.core.mailbox import Mailbox
 from postroom.core.replying import (
-    Answered,
     NoTarget,
     Target,
-    find_outsiders,
     find_target,
     organisation,
 )
 from postroom.core.subject import reply_subject
-from support.mail import job
+from support.conversed import ALICE, EVENT, OWN, TOKEN, people
 
 
-ALICE = Person("Alice", "alice@customer.example")
-SUPPORT = Mailbox(
-    "support", "support@example.com", "", "main", reply_address="r-{token}@in.example"
-)
-OWN = AddressBook({"support": SUPPORT}, (), None, ()).is_own
-TOKEN = "r-" + "a" * 29 + "@in.example"
 A = Address(ALICE.address, "Alice")
 K = AutomationKind
-
-EVENT = Answered(
-    seq=7,
-    mailbox_id="support",
-    thread_number=3,
-    kind=K.HUMAN,
-    envelope_from=ALICE.address,
-    sender=ALICE,
-    is_sender_ambiguous=False,
-    to=(Person("", "support@example.com"),),
-    cc=(),
-    reply_to=(),
-    subject="Your report",
-    message_id="<9@customer.example>",
-    references=(),
-    chain=(),
-    participants=frozenset({"ann@one.example"}),
-)
 
 
 def goes_to(*addresses: Address, ignores: bool = False) -> Target:
     return Target(addresses, is_reply_to_ignored=ignores)
-
-
-def people(*addresses: str) -> tuple[Person, ...]:
-    return tuple(Person("", one) for one in addresses)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +121,10 @@ def test_reply_to_is_followed_by_what_dns_said_of_the_organisations(
         {"sender": Person("", "support+tag@example.com")},
         {"sender": Person("", TOKEN)},
         {"kind": K.LIST, "to": people("list@lists.example"), "sender": Person("", "list@lists.example")},
+        {"kind": K.LIST, "is_list_in_from": True},
     ],
     ids=["auto-reply", "report", "ours come back", "no mail", "null sender", "no From", "two From", "broken From",
-         "our mailbox", "our tag", "our token", "the list itself"],
+         "our mailbox", "our tag", "our token", "the list itself", "the list itself, addressed to us"],
 )  # fmt: skip
 def test_nobody_is_answered(changes: dict[str, object]) -> None:
     assert isinstance(find_target(replace(EVENT, **changes), OWN), NoTarget)  # type: ignore[arg-type]
@@ -191,47 +160,6 @@ def test_what_a_list_passed_on_goes_back_to_its_writer_alone(kind: AutomationKin
 )
 def test_an_organisation_is_told_by_a_short_rule(domain: str, expected: str) -> None:
     assert organisation(domain) == expected
-
-
-def outsiders(event: Answered = EVENT, **fields: object) -> list[str]:
-    target = find_target(event, OWN)
-    assert isinstance(target, Target)
-    return [one.pointer for one in find_outsiders(job(**fields), event, target, OWN)]
-
-
-def test_an_answer_may_go_to_whoever_takes_part() -> None:
-    event = replace(EVENT, cc=people("bob@customer.example"))
-    assert (
-        outsiders(
-            event, to=["Alice@customer.example"], cc=["ann@one.example", "BOB@customer.example"]
-        )
-        == []
-    )
-
-
-def test_everybody_else_is_named() -> None:
-    told = outsiders(to=["alice@customer.example", "mallory@x.example"], bcc=["eve@x.example"])
-    assert told == ["/to/1", "/bcc/0"]
-
-
-@pytest.mark.parametrize("own", ["support@example.com", TOKEN])
-def test_we_never_take_part_ourselves(own: str) -> None:
-    assert outsiders(to=[own]) == ["/to/0"]
-
-
-def test_whom_a_reply_to_elsewhere_names_takes_no_part() -> None:
-    event = replace(EVENT, reply_to=people("sales@elsewhere.example"))
-    assert outsiders(event, to=["sales@elsewhere.example"]) == ["/to/0"]
-
-
-def test_whom_a_list_was_sent_to_takes_no_part() -> None:
-    listed = replace(EVENT, kind=K.LIST, to=people("list@lists.example"))
-    assert outsiders(listed, to=["list@lists.example"]) == ["/to/0"]
-
-
-def test_new_people_can_be_let_in() -> None:
-    fields = {"in_reply_to_event": "evt_0000000000007", "allow_new_recipients": True}
-    assert outsiders(to=["mallory@x.example"], **fields) == []
 
 
 @pytest.mark.parametrize(

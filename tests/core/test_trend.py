@@ -121,6 +121,16 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Cause]]] = {
     "one that waits less": ({"consumers": {"agent": ConsumerSample(3599, is_leasing=False)}}, {}),
     "a disk that fills up": ({"disk": DiskSample(199, 100)}, {K.DISK_LOW: Cause.DISK}),
     "a disk with room": ({"disk": DiskSample(200, 100)}, {}),
+    "a disk on which few files can be made": (
+        {"disk": DiskSample(200, 100, 1_999, 1_000)},
+        {K.DISK_LOW: Cause.FILES},
+    ),
+    "a disk full of files, and full": (
+        {"disk": DiskSample(199, 100, 0, 1_000)},
+        {K.DISK_LOW: Cause.DISK},
+    ),
+    "a disk with files left": ({"disk": DiskSample(200, 100, 2_000, 1_000)}, {}),
+    "a disk that counts no files": ({"disk": DiskSample(200, 100, 0, 0)}, {}),
     "a clock in doubt": ({"is_clock_doubted": True}, {K.CLOCK_JUMPED: Cause.CLOCK}),
     "a domain that fails": (
         {"clusters": (Cluster(AlertScope.DOMAIN, "a.test", "support", 10, 20, Cause.UNWANTED),)},

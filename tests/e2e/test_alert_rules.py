@@ -149,6 +149,16 @@ def said_of(folder: Path, series: Series, moments: list[tuple[int, str, list[obj
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+FILLED: dict[str, Series] = {
+    "few bytes": {"disk_free_bytes": "250 199x100", "disk_kept_bytes": "100x100"},
+    "few files": {"disk_free_files": "2500 1999x100", "disk_kept_files": "1000x100"},
+}
+ROOMY: dict[str, Series] = {
+    "bytes": {"disk_free_bytes": "200x100", "disk_kept_bytes": "100x100"},
+    "files": {"disk_free_files": "2000x100", "disk_kept_files": "1000x100"},
+}
+
+
 def test_promtool_finds_nothing_wrong_with_the_rules() -> None:
     done = promtool("check", "rules", str(FILE))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -178,6 +188,24 @@ def test_a_rule_is_silent_where_all_is_well(
         (minute, name_of(kind), []) for minute in (*range(0, 200, 5), 330, 360, 400)
     ]
     assert said_of(tmp_path, series, moments) == ""
+
+
+@pytest.mark.parametrize(
+    ("what", "other"), [("few bytes", "files"), ("few files", "bytes")], ids=FILLED
+)
+def test_the_rule_about_the_disk_fires_by_bytes_and_by_files(
+    tmp_path: Path, what: str, other: str
+) -> None:
+    series = {f"postroom_{name}": at for name, at in {**FILLED[what], **ROOMY[other]}.items()}
+    meaning = MEANINGS[K.DISK_LOW]
+    fires = {
+        "exp_labels": {"kind": K.DISK_LOW},
+        "exp_annotations": {"summary": meaning.means, "to_do": meaning.to_do},
+    }
+    name = name_of(K.DISK_LOW)
+    assert said_of(tmp_path, series, [(2, name, []), (4, name, [fires])]) == ""
+    series = {f"postroom_{name}": at for name, at in {**ROOMY["bytes"], **ROOMY["files"]}.items()}
+    assert said_of(tmp_path, series, [(minute, name, []) for minute in (2, 4, 50)]) == ""
 
 
 def test_a_daemon_that_is_gone_is_told_by_prometheus_alone(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from support.clean_root import ENVIRON, CleanRoot
 from support.config_files import ROOT
 from support.confined import UNIT
-from support.peers import needs_peer, needs_root
+from support.peers import needs_own_mounts, needs_peer
 from support.seccomp import read_unit
 
 
@@ -66,7 +66,7 @@ def block(section: str, kind: str = "sh", number: int = 0) -> str:
 
 @pytest.fixture
 def root() -> Iterator[CleanRoot]:
-    needs_root()
+    needs_own_mounts()
     needs_peer("systemd-socket-activate")
     is_required = os.environ.get("POSTROOM_REQUIRE_PEERS") == "1"
     if importlib.util.find_spec("hatchling") is None and not is_required:

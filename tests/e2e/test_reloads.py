@@ -91,12 +91,15 @@ async def test_doubts_are_settled_by_the_policy_that_is_in_force_now(tmp_path: P
             assert (await post.only(job)).state == "sent"
 
 
+@pytest.mark.parametrize("reference", ["file:secret", "credential:secret"])
 async def test_a_password_that_is_another_one_is_used_by_the_next_login_and_told_nowhere(
-    tmp_path: Path,
+    tmp_path: Path, reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    login = LOGIN.replace("file:secret", reference)
     async with ScriptedRelay(credentials=("us", "hunter2")) as relay:
         secret(tmp_path, "hunter2")
-        async with open_post(settings(tmp_path, relay.port, relay=LOGIN)) as post:
+        async with open_post(settings(tmp_path, relay.port, relay=login)) as post:
             await post.fill(1)
             await post.quiet()
             relay.credentials = ("us", "correct horse battery")

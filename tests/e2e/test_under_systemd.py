@@ -32,7 +32,7 @@ class Systemd:
         self.folder = folder
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(folder / "notify"))
-        self.notify.settimeout(10)
+        self.notify.settimeout(30)
         self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listening.bind(str(folder / "api.sock"))
         self.listening.listen(16)
@@ -95,7 +95,7 @@ def test_it_takes_the_socket_it_is_handed_and_tells_what_it_does(systemd: System
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as early,
         systemd.start(watchdog_s=0.4) as process,
     ):
-        early.settimeout(10)
+        early.settimeout(30)
         early.connect(str(systemd.folder / "api.sock"))
         early.sendall(b"GET /v1/healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert early.recv(15) == b"HTTP/1.1 200 OK"
@@ -105,7 +105,7 @@ def test_it_takes_the_socket_it_is_handed_and_tells_what_it_does(systemd: System
         assert any(word.startswith("STATUS=") for word in systemd.told)
         process.send_signal(signal.SIGTERM)
         systemd.until("STOPPING=1")
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     assert (systemd.folder / "api.sock").is_socket()
     with systemd.start(watchdog_s=30):
         assert Client(str(systemd.folder / "api.sock"), retry_s=10).is_ready()
@@ -139,7 +139,7 @@ def test_ready_is_not_said_before_the_store_is_there(systemd: Systemd) -> None:
     (systemd.folder / "state").mkdir(mode=0o700)
     (systemd.folder / "state" / "postroom.db").write_bytes(b"this is no database " * 500)
     with systemd.start(watchdog_s=30) as process:
-        assert process.wait(10) in (os.EX_CONFIG, os.EX_IOERR)
+        assert process.wait(30) in (os.EX_CONFIG, os.EX_IOERR)
     assert not select.select([systemd.notify], [], [], 0)[0]
 
 

@@ -85,6 +85,17 @@ KINDS = {
     "in wide brackets": ("Subject: 【自動返信】s", ALICE, "auto_reply"),
     "C08 answered three times": ("Subject: Automated Response: Re: Automated Response: Re: Automated Response: s", ALICE, "auto_reply"),
     "a list with an archive": ("List-Archive: <https://l.x.example>", ALICE, "list"),
+    "a list that says nothing of itself": ("From: team@x.example", "team-bounces@x.example", "list"),
+    "one that says to whom it goes": ("From: Team@X.example", "team-bounces+us=example.com@x.example", "list"),
+    "one of ezmlm": ("From: team@x.example", "team-return-12-us=example.com@x.example", "list"),
+    "one of Majordomo": ("From: team@x.example", "owner-team@x.example", "list"),
+    "one of Sympa": ("From: team@x.example", "team-owner@x.example", "list"),
+    "one whose sender is in the header": ("From: team@x.example\nSender: team-request@x.example", ALICE, "list"),
+    "one in letters of its own": ("From: team@müller.example", "team-bounces@xn--mller-kva.example", "list"),
+    "the bounces of somebody else": ("From: a@x.example", "team-bounces@x.example", "human"),
+    "the bounces of another domain": ("From: team@x.example", "team-bounces@y.example", "human"),
+    "a person through her company's VERP": ("From: a@x.example", "bounces+12-us=example.com@x.example", "human"),
+    "a person with a hyphen": ("From: team@x.example", "team-return-desk@x.example", "human"),
     "a list of others": ("X-BeenThere: l@x.example", ALICE, "list"),
     "a list that takes no posts": ("List-Post: NO\nList-Unsubscribe: <mailto:a@x.example>", ALICE, "bulk"),
     "a mailing with feedback": ("Feedback-ID: 1:campaign:esp", ALICE, "bulk"),
@@ -109,6 +120,24 @@ def test_a_machine_is_known_by_its_signs(case: str, tmp_path: Path) -> None:
     parsed = read(f"{first}{fields}\n\nwords\n".replace("\n\n\n", "\n\n"), sender, tmp_path)
     assert parsed.automation == kind
     assert bool(parsed.evidence) == (kind != "human")
+
+
+OWN_FROM = {
+    "List-Post": ("List-Post: <mailto:team@x.example?subject=post>", "list-in-from list-post"),
+    "List-Post of another": ("List-Post: <mailto:dev@x.example>", "list-post"),
+    "X-BeenThere": ("X-BeenThere: TEAM@x.example", "list-in-from x-beenthere"),
+    "Mailing-List": ("Mailing-List: contact team-help@x.example; run by ezmlm\nMailing-List: list no@x.example", "mailing-list"),
+    "Mailing-List that names it": ("Mailing-List: list team@x.example; contact team-help@x.example", "list-in-from mailing-list"),
+    "no address": ("List-Post: NO\nList-Id: <team.x.example>", "list-id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "evidence"), OWN_FROM.values(), ids=OWN_FROM)
+def test_a_list_whose_own_address_is_in_from_is_told(fields: str, evidence: str) -> None:
+    assert kind(f"From: Alice via Team <team@x.example>\n{fields}", "words") == (
+        "list",
+        tuple(evidence.split()),
+    )
 
 
 ROBOT = "From: no-reply@desk.example"

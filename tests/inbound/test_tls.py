@@ -9,6 +9,7 @@ import pytest
 import trustme
 
 from postroom.core.listening import Listening
+from postroom.inbound.limits import Limits
 from postroom.inbound.words import Reply
 from postroom.ports.errors import ConfigError
 from support.listening import BOX, MAIL, PATIENCE, SETTINGS, listening
@@ -33,6 +34,15 @@ def trusting(authority: trustme.CA) -> ssl.SSLContext:
     context = ssl.create_default_context()
     authority.configure_trust(context)
     return context
+
+
+async def test_a_handshake_that_does_not_go_on_keeps_nobody_out(settings: Listening) -> None:
+    limits = Limits(connections=1, kept_for_others=0, crowded_s=0.0)
+    async with listening(limits, settings) as house, house.client() as silent:
+        assert (await silent.say("STARTTLS")).startswith("220")
+        async with house.client() as client:
+            assert (await client.give()).startswith("250")
+        await silent.reader.read()
 
 
 async def test_a_mail_over_tls_is_known_as_such(

@@ -133,6 +133,8 @@ def test_outcomes_are_counted_by_mailbox_and_word() -> None:
         ("postroom_store_wal_bytes{}", 4_096),
         ("postroom_disk_free_bytes{}", 1 << 30),
         ("postroom_disk_kept_bytes{}", 1 << 28),
+        ("postroom_disk_free_files{}", 90_000),
+        ("postroom_disk_kept_files{}", 1_000),
         ("postroom_events_waiting{consumer=agents}", 5),
         ("postroom_events_oldest_unleased_age_seconds{consumer=agents}", 90),
         ("postroom_leases{consumer=agents}", 1),

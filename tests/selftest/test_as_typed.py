@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from postroom.cli.__main__ import main
+from postroom.cli.tree import main
 from postroom.selftest import run
 from postroom.selftest.row import Row
 from support.real_daemon import POSTROOM, env

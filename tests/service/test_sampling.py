@@ -8,10 +8,11 @@ import pytest
 from postroom.core.alert import Cause
 from postroom.core.breaker import CLOSED, trip
 from postroom.core.reason import ReasonCode
-from postroom.core.sample import Sample
+from postroom.core.sample import DiskSample, Sample
 from postroom.core.world import World
+from postroom.store.sqlite.space import Inodes
 from support.inward import ALICE
-from support.post import FREE, Post, open_post, settings
+from support.post import FREE, Post, open_post, setting, settings
 from support.relay import ScriptedRelay
 from support.relay_script import Drop
 
@@ -81,11 +82,11 @@ async def test_a_sample_says_how_much_of_a_day_is_used(tmp_path: Path) -> None:
 async def test_a_sample_says_how_much_is_free_and_what_is_in_doubt(tmp_path: Path) -> None:
     async with ScriptedRelay() as relay:
         relay.on("dot", Drop(), times=1)
-        async with open_post(settings(tmp_path, relay.port)) as post:
+        disk = setting(disk_size=lambda _: FREE, disk_inodes=lambda _: Inodes(90_000, 100_000))
+        async with open_post(settings(tmp_path, relay.port), store=disk) as post:
             await post.submit(to=[ALICE])
             await post.quiet()
             sample = await sampled(post)
-            assert sample.disk is not None
-            assert sample.disk.free == FREE
+            assert sample.disk == DiskSample(FREE, FREE, 90_000, 1_000)
             box = sample.mailboxes["support"]
             assert (box.uncertain, box.waiting, box.relay_id) == (1, 0, "main")

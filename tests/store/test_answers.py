@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from postroom.core.delivery import DeliveryState
-from postroom.core.inmail import AutomationKind, Person
+from postroom.core.inmail import LIST_IN_FROM, AutomationKind, Person
 from postroom.core.instant import SECOND, Instant
 from postroom.core.job import LeaseClaim
+from postroom.core.replying import NoTarget, find_target
 from postroom.ports.accepting import Accepted, AlreadyReplied, LeaseLost
 from postroom.store.sqlite.unit import UnitResult, WriteLane
 from support.answered import answer, asked
@@ -91,12 +92,32 @@ async def test_who_wrote_takes_part_in_whatever_letters_her_domain_stood(
     assert "ann@xn--mller-kva.example" in found.participants
 
 
+async def test_whom_an_earlier_mail_named_takes_part_as_it_was_written(office: PostOffice) -> None:
+    await office.sent(ALICE)
+    named = (Person("", "Carl@Straße.example"), Person("", "Dora@Other.example"))
+    event = await office.published(in_mail(ALICE, cc=named), token_of(1))
+    found = await office.outbox.intake.find_answered(event["seq"])
+    assert found is not None
+    assert {"Carl@Straße.example", "dora@other.example"} <= found.participants
+
+
 async def test_an_event_about_a_delivery_is_no_mail(office: PostOffice) -> None:
     await office.sent()
     found = await office.outbox.intake.find_answered(1)
     assert found is not None
     assert (found.kind, found.sender) == (None, None)
     assert await office.outbox.intake.find_answered(99) is None
+
+
+async def test_that_from_is_the_lists_own_address_is_known_to_whoever_answers(
+    office: PostOffice,
+) -> None:
+    await office.sent()
+    mail = replace(in_mail(ALICE), automation=AutomationKind.LIST, evidence=(LIST_IN_FROM,))
+    event = await office.published(mail, token_of(1))
+    found = await office.outbox.intake.find_answered(event["seq"])
+    assert found is not None
+    assert isinstance(find_target(found, lambda _: False), NoTarget)
 
 
 async def test_a_report_is_a_machine(office: PostOffice) -> None:

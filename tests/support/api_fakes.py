@@ -145,6 +145,9 @@ class FakeSignals:
         self.ready = Readiness(is_ready=True, detail="")
         self.fault: Exception | None = None
         self.more_depth: dict[tuple[str, Lane, DeliveryState], int] = {}
+        self.may_tell = asyncio.Event()
+        self.may_tell.set()
+        self.asked = 0  # for metrics
 
     async def stats(self) -> Stats:
         found = stats_at(NOW)
@@ -153,6 +156,8 @@ class FakeSignals:
     async def metrics_text(self) -> str:
         if self.fault is not None:
             raise self.fault
+        self.asked += 1
+        await self.may_tell.wait()
         return "# TYPE postroom_queue_depth gauge\npostroom_queue_depth 2\n"
 
     async def readiness(self) -> Readiness:

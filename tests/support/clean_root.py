@@ -15,6 +15,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.peers import APART
 from support.real_daemon import SOURCE
 
 
@@ -94,8 +95,7 @@ class CleanRoot:
     def words(self, script: str) -> list[str]:
         """What runs a script in it."""
         places = (sys.base_prefix, sysconfig.get_path("purelib"), str(SOURCE.parent))
-        start = ("unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "sh")
-        return [*start, str(self.folder), *places, script]
+        return [*APART, "sh", "-c", ENTER, "sh", str(self.folder), *places, script]
 
     def run(self, script: str) -> str:
         """What a script prints that ends well."""

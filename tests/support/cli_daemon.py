@@ -130,6 +130,8 @@ STATS = {
         "wal_bytes": 4_096,
         "disk_free_bytes": 50 << 30,
         "disk_kept_bytes": 2 << 30,
+        "disk_free_files": 3_000_000,
+        "disk_kept_files": 1_000,
     },
     "mailboxes": {
         "support": {

@@ -15,13 +15,14 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from support.peers import APART
 from support.seccomp import call_groups, install, read_unit
 
 
 UNIT = Path(__file__).parents[2] / "systemd" / "postroom.service"
 USER = 61_234  # nobody's
 START = (
-    *("unshare", "--mount", "--propagation", "private", sys.executable, "-c"),
+    *(*APART, sys.executable, "-c"),
     f"import sys; sys.path[:0] = [{str(Path(__file__).parents[1])!r}]; from support.confined import main; main()",
 )
 _DROP_FROM_BOUND, _NO_NEW_PRIVILEGES, _NO_WRITE_AND_EXECUTE = 24, 38, 65

@@ -54,6 +54,8 @@ def stats_at(now: Instant, **changed: Any) -> Stats:
         events_dead=1,
         inbound=InboundFigures(20, 6, 1, 2, ago[7], 1),
         alerts=(DOWN,),
-        store=StoreFigures(5, 50, timedelta(seconds=0.5), 1, 4_096, 1 << 30, 1 << 28),
+        store=StoreFigures(
+            5, 50, timedelta(seconds=0.5), 1, 4_096, 1 << 30, 1 << 28, 90_000, 1_000
+        ),
     )
     return replace(found, **changed)

@@ -159,8 +159,12 @@ class House:
         return int(self.listener.addresses[0].rpartition(":")[2])
 
     @contextlib.asynccontextmanager
-    async def client(self, *, greeting: str = "220") -> AsyncIterator[Client]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 20)
+    async def client(
+        self, *, greeting: str = "220", source: str = "127.0.0.1"
+    ) -> AsyncIterator[Client]:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", self.port, limit=1 << 20, local_addr=(source, 0)
+        )
         async with Client(reader, writer) as client:
             assert (await client.hear()).startswith(greeting)
             yield client

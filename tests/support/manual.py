@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from postroom.cli.__main__ import root
 from postroom.cli.exits import MEANINGS
+from postroom.cli.tree import root
 from postroom.cli.wordtree import Flag, Spot, spots
 from support.config_files import ROOT
 

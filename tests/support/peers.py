@@ -2,8 +2,14 @@
 
 import os
 import shutil
+import subprocess
+from functools import cache
 
 import pytest
+
+
+# What runs a command with mounts of its own.
+APART = ("unshare", "--mount", "--propagation", "private")
 
 
 def needs_peer(name: str) -> str:
@@ -20,3 +26,16 @@ def needs_root() -> None:
     if os.geteuid() != 0:
         assert os.environ.get("POSTROOM_REQUIRE_PEERS") != "1", "root is required"
         pytest.skip("only root may start this peer")
+
+
+def needs_own_mounts() -> None:
+    """Skip where the kernel, or what this machine runs in, gives nobody mounts of their own."""
+    needs_root()
+    needs_peer("unshare")
+    if not _may_mount():
+        pytest.skip("the kernel gives nobody here mounts of their own")
+
+
+@cache
+def _may_mount() -> bool:
+    return subprocess.run([*APART, "true"], check=False, capture_output=True).returncode == 0

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from postroom.cli.__main__ import main
 from postroom.cli.demo_relay import Relay
+from postroom.cli.tree import main
 from postroom.client import Client
 from support.heard import EAR
 

@@ -24,6 +24,7 @@ from postroom.ops.signals import Signals
 from postroom.ports.changes import StateMoved
 from postroom.ports.leasing import WaitingEvents
 from postroom.ports.looping import WaitingRow
+from postroom.store.sqlite.space import Inodes, Room
 from support.ops_deliveries import SENT, STARTED
 
 
@@ -115,8 +116,8 @@ class Day:
             for name, waiting in self._waiting.items()
         )
 
-    def look(self) -> tuple[int, int]:
-        return int(self.free(self.minute)), 1 << 30
+    def look(self) -> Room:
+        return Room(int(self.free(self.minute)), 1 << 30, Inodes(0, 0))
 
     def is_doubted(self) -> bool:
         """As a clock that a person sets right again within the hour."""

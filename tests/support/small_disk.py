@@ -14,6 +14,7 @@ test ends. Root may make one; others where the kernel lets them have namespaces.
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ MIB = 1 << 20
 MOUNTS = ("--mount",)
 USERS_TOO = ("--user", "--mount")  # who is not root may be root in there
 MAPPED = {MOUNTS: (), USERS_TOO: ("--map-root-user",)}
+_LOOKS = 2_000
 KEPT_IDS = {MOUNTS: (), USERS_TOO: ("--preserve-credentials",)}
 
 
@@ -76,6 +78,7 @@ def apart() -> Iterator[Nursery]:
     kind = _kind()
     nursery = Nursery(("unshare", *kind, *MAPPED[kind], *COMMAND))
     try:
+        _await_apart(nursery.pid)
         yield nursery
     finally:
         nursery.close()
@@ -101,6 +104,15 @@ def _kind() -> tuple[str, ...]:
             if subprocess.run(words, check=False, capture_output=True).returncode == 0:
                 return kind
     pytest.skip("the kernel lets nobody here mount a file system")
+
+
+def _await_apart(pid: int) -> None:
+    """Return when it is; what is mounted for it before that is mounted for everybody."""
+    for _ in range(_LOOKS):
+        if Path(f"/proc/{pid}/exe").readlink().name != "unshare":
+            return
+        time.sleep(0.01)
+    pytest.fail("no namespace was made")
 
 
 def _mount(options: str, folder: str) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ class MemoryIntake:
     """Keeps jobs as the store would: keys for ever, one row for each recipient of a merge.
 
     `refuses` are answers to give first, each once. `before_accept` runs before a job is judged. `chains` are the
-    Message-IDs of threads by their number, or by name and thread key.
+    Message-IDs of threads by their number, or by name and thread key. `lookups` counts how often a key was looked for.
     """
 
     jobs: dict[int, NewJob] = field(default_factory=dict)
@@ -101,6 +101,7 @@ class MemoryIntake:
     events: dict[int, Answered] = field(default_factory=dict)
     chains: dict[int | tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     numbers: int = 1
+    lookups: int = 0
 
     def reserve(self, jobs: int, deliveries: int, threads: int) -> tuple[int, int, int]:
         first = self.numbers
@@ -108,6 +109,7 @@ class MemoryIntake:
         return first, first + jobs, first + jobs + deliveries
 
     async def find_key(self, mailbox_id: str, key_hash: bytes) -> KnownKey | None:
+        self.lookups += 1
         number = self.keys.get((mailbox_id, key_hash))
         if number is None:
             return None

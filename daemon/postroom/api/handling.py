@@ -14,6 +14,12 @@ _INTERNAL: Final = 500
 class Handler(web.RequestHandler):
     """One connection."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is no whole request of it that is not answered."""
+        waiter = self._waiter
+        return not self._request_count or (waiter is not None and not waiter.done())
+
     def handle_error(
         self,
         request: web.BaseRequest,

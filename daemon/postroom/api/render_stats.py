@@ -134,6 +134,8 @@ def _store(one: figures.StoreFigures) -> StoreStats:
         wal_bytes=one.wal_bytes,
         disk_free_bytes=one.disk_free,
         disk_kept_bytes=one.disk_kept,
+        disk_free_files=one.files_free,
+        disk_kept_files=one.files_kept,
     )
 
 

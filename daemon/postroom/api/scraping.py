@@ -2,7 +2,7 @@
 
 Rules: it answers GET /metrics to who knows the token, GET /healthz to anybody, and nothing else. A browser can be made to
 ask here (DNS rebinding), so the Host header has to name loopback. A connection is for one request and over within 10 s;
-beyond 16 at once they are hung up on, whoever they are.
+of more than 16 at once the one that has waited longest without a whole request is hung up on, whoever it is.
 """
 
 import asyncio
@@ -105,23 +105,21 @@ class _Connection(Handler):
         self._end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let it in for a while, unless there are too many."""
+        """Let it in for a while; where there are too many, in the place of another."""
         super().connection_made(transport)
-        self._house.open.add(self)
-        if len(self._house.open) > MOST_AT_ONCE:
-            self._abort()
-            return
         loop = asyncio.get_running_loop()
-        self._end = loop.call_later(self._house.longest_s, self._abort)
+        self._end = loop.call_later(self._house.longest_s, self.abort)
+        self._house.enter(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Make room."""
-        self._house.open.discard(self)
+        self._house.leave(self)
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)
 
-    def _abort(self) -> None:
+    def abort(self) -> None:
+        """Hang up."""
         if self.transport is not None:
             self.transport.abort()
 
@@ -136,12 +134,24 @@ class _Server(web.Server):
     ) -> None:
         super().__init__(answer, handler_cancellation=True)
         self.longest_s = longest_s
-        self.open: set[_Connection] = set()
+        self._open: dict[_Connection, None] = {}  # in the order in which they came
         self.settings: Final[dict[str, Any]] = {
             "access_log": None,
             "auto_decompress": False,
             "lingering_time": 0.0,
         }
+
+    def enter(self, one: _Connection) -> None:
+        """Make room for this connection."""
+        self._open[one] = None
+        if len(self._open) > MOST_AT_ONCE:
+            oldest = next(each for each in self._open if each.is_waiting)
+            self.leave(oldest)
+            oldest.abort()
+
+    def leave(self, one: _Connection) -> None:
+        """It is gone, or as good as."""
+        self._open.pop(one, None)
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(self, asyncio.get_running_loop())

@@ -75,12 +75,6 @@ class _Connection(Handler):
         self._server.leave(self)
         super().connection_lost(exc)
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether there is no whole request of it that is not answered."""
-        waiter = self._waiter
-        return not self._request_count or (waiter is not None and not waiter.done())
-
 
 class _Server(web.Server):
     """Makes our connections."""

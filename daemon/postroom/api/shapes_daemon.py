@@ -125,7 +125,10 @@ class InboundStats(Answered, frozen=True):
 
 
 class StoreStats(Answered, frozen=True):
-    """The store; with less than `disk_kept_bytes` free nothing new is accepted. Null = it can not be told."""
+    """The store; with less than `disk_kept_bytes` free, or fewer files left to be made than `disk_kept_files`, nothing new is accepted.
+
+    Null = it can not be told, or the file system counts no files.
+    """
 
     commits: int
     commit_s: float
@@ -133,6 +136,8 @@ class StoreStats(Answered, frozen=True):
     wal_bytes: int
     disk_free_bytes: int | None
     disk_kept_bytes: int | None
+    disk_free_files: int | None
+    disk_kept_files: int | None
 
 
 class Stats(Answered, frozen=True):

@@ -135,7 +135,12 @@ def _store(store: Mapping[str, object]) -> str:
         "free": _size(store.get("disk_free_bytes")),
         "kept": _size(store.get("disk_kept_bytes")),
     }
+    counts = {
+        "free files": store.get("disk_free_files"),
+        "kept files": store.get("disk_kept_files"),
+    }
     known = {name: size for name, size in sizes.items() if size}
+    known |= {name: f"{count:,}" for name, count in counts.items() if isinstance(count, int)}
     return plain({"commits": store.get("commits"), "waiting": store.get("waiting"), **known})
 
 

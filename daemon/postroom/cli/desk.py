@@ -2,18 +2,18 @@
 
 import functools
 import os
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec
+from typing import Any, Concatenate, Final, ParamSpec
 
 import click
 
 from postroom.cli.volume import QUIET_OPTION, VERBOSE_OPTION, listener
 from postroom.client import DEFAULT_SOCKET, Client
 from postroom.client.host import Host
+from postroom.config.tomlfile import read_toml
 
 
 P = ParamSpec("P")
@@ -111,12 +111,12 @@ def _socket(contexts: list[click.Context]) -> str | None:
 def _socket_in(config: Path) -> str:
     """The socket that a settings file names, read as the daemon reads it: from the file's folder, with its default."""
     try:
-        api = tomllib.loads(config.read_text("utf-8")).get("api", {})
+        api: Any = read_toml(config).get("api", {})
         found = config.parent.absolute() / Path(api.get("socket") or DEFAULT_SOCKET)
     except OSError as problem:
         text = f"{config} can not be read: {problem.strerror}."
         raise click.BadParameter(text, param_hint="'--config'") from problem
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:
         text = f"{config} is not TOML: {problem}."
         raise click.BadParameter(text, param_hint="'--config'") from problem
     except (AttributeError, TypeError) as problem:

@@ -3,7 +3,6 @@
 What the daemon is made of is imported only when it is needed: every other verb starts without it.
 """
 
-import signal
 from dataclasses import asdict
 from pathlib import Path
 
@@ -41,7 +40,6 @@ def run(
     config: Path, *, accept_machine: bool, accept_file_system: bool, accept_lost_keys: bool
 ) -> int:
     """Run the daemon until SIGTERM."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # importing takes a moment, too
     from postroom.service.main import run as serve  # noqa: PLC0415 - starts fast, see above
 
     try:

@@ -4,12 +4,9 @@ Rules: nothing is half loaded; unknown keys are errors; mailboxes and relays may
 only in the main one. No network, no DNS: what a relay says to us is for `mailboxes check`.
 """
 
-import errno
 import grp
 import os
 import re
-import stat
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -29,6 +26,7 @@ from postroom.config.reference import NoSecret, Secret, find_secret
 from postroom.config.relay import read_relay
 from postroom.config.settings import ApiSettings, DaemonSettings, DigestSettings, Settings
 from postroom.config.table import Span, Table
+from postroom.config.tomlfile import read_toml
 from postroom.config.warnings import find_relay_doubts
 from postroom.core.mailbox import Mailbox, Relay
 from postroom.core.retention import Retention
@@ -44,7 +42,6 @@ _LATER_SECTIONS: Final = {"access": "It comes with a later version: leave it out
 _IN_MAIN: Final = dict.fromkeys(_MAIN_SECTIONS, "Move it into the main file.") | _LATER_SECTIONS
 _AGE: Final = Span(60, 100 * 366 * 86_400)  # below a minute a job could go before it was looked at
 _LONGEST_SOCKET: Final = 107  # bytes of sun_path but its NUL, unix(7)
-_LARGEST_FILE: Final = 16 * 1024 * 1024  # some ten thousand mailboxes
 _LONGEST_FAULT: Final = 200  # characters of the parser's words
 _MODE: Final = re.compile(r"0?[0-7]{3}", re.ASCII)
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -179,7 +176,7 @@ def _find_beside(folder: Path, problems: list[SettingProblem]) -> list[Path]:
 def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
     values: dict[str, object] = {}
     try:
-        values = tomllib.loads(_read_text(path))
+        values = read_toml(path)
     except OSError as error:
         wrong = f"can not be read: {error.strerror}."
         problems.append(SettingProblem(str(path), "", wrong, "Check the path and its mode."))
@@ -189,17 +186,6 @@ def _read_file(path: Path, problems: list[SettingProblem]) -> Table:
         wrong = f"is not TOML: {shown(str(error), _LONGEST_FAULT)}."
         problems.append(SettingProblem(str(path), "", wrong, "Mend that line."))
     return Table(path, "", values, problems)
-
-
-def _read_text(path: Path) -> str:
-    """The text of a settings file; never waits for a pipe, and never reads on without end."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
-        content = file.read(_LARGEST_FILE + 1)
-    if len(content) > _LARGEST_FILE:
-        raise OSError(errno.EFBIG, "it is too large for settings")
-    return content.decode()
 
 
 def _read_daemon(table: Table) -> DaemonSettings:

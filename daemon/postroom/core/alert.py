@@ -58,6 +58,7 @@ class Cause(StrEnum):
     CONSUMER_GONE = "consumer_gone"
     CONSUMER_SLOW = "consumer_slow"
     DISK = "disk"
+    FILES = "files"
     CLOCK = "clock"
     UNCLEAR = "unclear"
 
@@ -167,9 +168,9 @@ MEANINGS: Final[dict[AlertKind, Meaning]] = {
     ),
     _K.DISK_LOW: Meaning(
         (_S.DAEMON,),
-        "Less than twice the room is free on the disk of the state that has to stay free; below that no job is accepted.",
-        "bytes that are free",
-        "Free some space on the disk of `state_dir`, or shorten `[retention]`.",
+        "Less than twice the room is free on the disk of the state that has to stay free, or twice as many files as have to; below that no job is accepted.",
+        "bytes that are free; where the cause is `files`, files that can still be made",
+        "Free some space on the disk of `state_dir`, or remove small files there, or shorten `[retention]`.",
     ),
     _K.RELAY_DOWN: Meaning(
         (_S.RELAY,),
@@ -206,6 +207,7 @@ CAUSES: Final[dict[Cause, str]] = {
     Cause.CONSUMER_GONE: "Nobody leases for the consumer.",
     Cause.CONSUMER_SLOW: "The consumer leases, and does not keep up.",
     Cause.DISK: "The disk fills up.",
+    Cause.FILES: "The disk holds nearly as many files as it can, small ones mostly.",
     Cause.CLOCK: "The clock was set, or stood wrong at the start.",
     Cause.UNCLEAR: "Nothing that is measured tells.",
 }

@@ -2,7 +2,7 @@
 
 `core.bouncewords` has the sentences that are known; these hold in every other wording of the same, in many languages.
 They are looked for in plain words (`core.bounceplain`) without punctuation inside a sentence; `@` is the recipient's address. What speaks of us (our
-address, our host, the sender's account) is taken out first: it must never be read as said of the recipient.
+address, our host, the sender's account) is taken out first, and what is said of several recipients: it must never be read as said of this one.
 Every expression is bounded: at most four words lie between its two parts, so it is linear in the text.
 """
 
@@ -66,6 +66,11 @@ _NO: Final = (
     r"|illegal|incorrect|wrong|undefined|unavailable|no active|(?:do|does)(?:n't| not) exists? (?:that|such|this)|there is no|there's no|have no|no existe (?:el|la)|onbekende|unbekannter?|ung[uü]e?ltiger?|ok[aä]nd|nieznany"
     r"|несуществующий|неизвестный|неверный)"
 )
+_MANY: Final = r"(?:recipients|rcpts|users|addresses|mail ?boxes|accounts)"
+_OF_MANY: Final = re.compile(
+    rf"(?<!\w)(?:{_NO} (?:{WORD} )?{_MANY}|{_MANY} (?:(?:that|who|which) )?(?:(?:are|were|have been) {_GONE}|(?:do|did)(?:n't| not) exist)"
+    rf"|one or more (?:of )?(?:the |your )?{_MANY})(?!\w)"
+)
 _OFF: Final = (
     r"(?:disabled?|suspended|inactive|deactivated|de activated|blocked|locked(?: out)?|frozen|expired|closed|terminated|not (?:been )?activated?|not active|not enabled|dormant|on hold|banned|awaiting (?:activation|confirmation)|pending activation|cancell?ed|hibernated"
     r"|due to inactivity|temporarily unavailable|restricted|discontinued|suspendid[oa]|inactiv[oa]|desactivad[oa]|desativad[oa]|bloquead[oa]|expirad[oa]|vencid[oa]|cancelad[oa]|d[eé]sactiv[eé]e?|suspendue?|bloqu[eé]e?|ferm[eé]e?"
@@ -95,6 +100,7 @@ def family(family_id: str, reason: BounceReason, *patterns: str) -> Family:
 WISHES: Final = (
     family("they have shut us out", _R.RECIPIENT_REFUSED, r"(?:blocked|rejected|refused|blacklisted|blocklisted|denied|declined|banned) by (?:the |this |your |their )?(?:addressee|recipient|mailbox owner|owner|subscriber)(?!'s)",
         r"(?:recipient|addressee|user|owner|customer) has (?:\w{1,12} )?(?:blocked|blacklisted|blocklisted|banned|refused|rejected) (?:you|your|the sender|this sender|mail|messages|e ?mail)",
+        r"(?:recipient|addressee|subscriber|owner) has (?:\w{1,12} )?(?:unsubscribed|opted out)",
         r"(?:recipient|addressee|user|owner) (?:does not|doesn't|will not|won't|refuses to) accept (?:e ?mails?|mails?|messages?) from", r"(?:recipient|user|addressee|personal)(?:'s)? (?:\w{1,12} ){0,2}(?:block|black) ?list",
         r"(?:recipient|addressee|user|owner|customer) (?:is |currently |temporarily ){1,3}not accepting",
         r"(?:recipient|addressee|user|owner|customer)(?: \w{1,14}){0,2} (?:not|doesn't) want (?:your|this|any)", r"envelope blocked user",
@@ -115,6 +121,7 @@ RATES: Final = (
         r"(?:rate|frequency|connections?|concurrency|hourly|sending|relay|velocity|thread|session|delivery|tenant|message count)(?: limit| quota)(?:ed|s)?",
         rf"(?:exceed\w{{0,3}}|limit\w{{0,3}}|max\w{{0,5}}|too)(?: {WORD}){{0,6}} (?:per|in an?|in one|within an?) (?:\d{{1,3}} )?(?:hour|minute|day|second|connection|session)s?",
         r"(?:excessive|too many) (?:\w{1,12} )?(?:unknowns?|invalid|bad|non ?exist\w{2,6})(?: \w{1,12})?",
+        rf"(?:numbers?|rate|percentage|proportion|share|amount|many) of (?:{WORD} )?(?:unknown|invalid|bad|non ?exist\w{{2,6}}) {_MANY}",
         r"recipients? limit|unusual (?:rate|sending activity)",
         rf"(?:sent|sending|send|receiving)(?: {WORD}){{0,4}} too (?:many|much|fast|quickly|often)",
         r"excessive (?:volume|rate|number|connections)",
@@ -158,7 +165,7 @@ US: Final = (
         _R.SENDER_REFUSED,
         rf"(?:senders?|envelope sender|mail ?from|sender domain|sending (?:domain|host|server|ip|address|mta)|(?:remote|source|client|sending|your|the) ip(?: address)?|ip(?: address)?|(?:remote|client) host"
         rf"|your (?:domain|server|host|network|mail server|smtp server|e ?mail address)|that domain|helo|ehlo)(?: {WORD}){{0,3}}"
-        r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|not in my|listed|fake|invalid|unresolvable"
+        r" (?:is |was |are |has been )?(?:rejected|refused|block\w{0,4}|banned|forbidden|denied|not allowed|not welcome|not permitted|not accepted|not authori[sz]ed|not in my|not (?:in|on) (?:the |our |a )?(?:white|allow) ?list|listed|fake|invalid|unresolvable"
         r"|resolve fail|not resolve|not exist|has no|no valid|must exist|blacklisted|suspicious|unknown|not found)",
         rf"your (?:e ?mail )?(?:accounts?|address|mail ?box|user)(?: {WORD}){{0,3}} (?:{_GONE}|{_OFF})",
         r"verify your",
@@ -169,7 +176,7 @@ US: Final = (
         r"(?:of|for) the sending domain",
         r"(?:ou|sc|dy) 00\d|ips(?: \w{1,12})? (?:blocked|banned|listed)|(?:blocked|refused|rejected|denied) (?:for|due to|because of) (?:spam|abuse)",
         r"from your (?:location|region|country|area|provider|isp)|you (?:don't|do not|are not|aren't) (?:have |allowed |permitted |authori[sz]ed )",
-        rf"(?:header from|from header|from domain|from field)(?: {WORD}){{0,3}} (?:not resolve|no mx|not exist|unresolvable)",
+        rf"(?:header from|from header|from domain|from field)(?: {WORD}){{0,3}} (?:not resolve|must resolve|no mx|not exist|unresolvable)",
         r"(?:den(?:y|ies)|refus\w{1,3}|reject\w{0,3}|block\w{0,3}|bann?\w{0,3}) (?:by |the |this |your |all )?(?:senders?|ip|host|server|client|network|country|connections?)",
         rf"(?:sending|outgoing|outbound|submission)(?: {WORD}){{0,4}} (?:disabled|suspended|blocked|not allowed|denied|restricted)",
         r"blocked by \w{0,12}(?:ip|bl|rbl|sip)",
@@ -257,6 +264,11 @@ def apart(words: str) -> str:
 def without_us(words: str) -> str:
     """The words without what is spoken of where it is ours."""
     return _OF_US.sub(" ~ ", words)
+
+
+def without_many(words: str) -> str:
+    """The words without what is said of several recipients at once: it is not said of this one."""
+    return _OF_MANY.sub(" ~ ", words)
 
 
 def find_family(families: tuple[Family, ...], words: str) -> BounceReason | None:

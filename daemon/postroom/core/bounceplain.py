@@ -19,6 +19,7 @@ from postroom.core.bouncefamilies import (
     WISHES,
     apart,
     find_family,
+    without_many,
     without_us,
 )
 from postroom.core.bouncereason import BounceReason
@@ -87,7 +88,8 @@ def without_recipient(words: str) -> str:
 def _find_reason(words: str, said: str) -> BounceReason | None:
     if _NO_HOST.search(words):
         return _R.DOMAIN_UNKNOWN
-    others = without_us(said)
+    others = without_many(without_us(said))
+    theirs = without_many(without_us(words))
     return (
         find_family(WISHES, said)
         or find_row(OURS, words)
@@ -98,11 +100,11 @@ def _find_reason(words: str, said: str) -> BounceReason | None:
         or find_family(US, said)
         or find_family(ABOUT_THE_MAIL, said)
         or find_family(DOMAINS, said)
-        or find_row(NOBODY, without_us(words))
+        or find_row(NOBODY, theirs)
         or find_family((*RECIPIENTS, *ABOUT_RECIPIENTS), others)
         or find_family(MAILS, said)
         or find_row(PEER, words)
-        or _as_relays_say(without_us(words))
+        or _as_relays_say(theirs)
         or find_family((*SERVERS, *AFTER_ALL, *POLICIES), said)
     )
 

@@ -148,6 +148,7 @@ _WITHOUT_WHY: Final = frozenset({None, _R.MESSAGE_REFUSED})
 _OUR_IP: Final = re.compile(
     r"(?<![\w.])[45]\d\d[ -][^\n]{0,300}?(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|ip)(?!\w)"
 )
+_LINK: Final = re.compile(r"https?://\S{1,500}")  # the address in it is for the page, not for us
 _FOUR: Final = re.compile(r"(?:smtp;)?[ \t]{0,8}4\d\d(?!\d)", re.IGNORECASE)
 _FILTERED: Final = (
     "550 : user unknown"  # a large Japanese provider's filter says so of addresses that are there
@@ -242,7 +243,7 @@ def _at_its_place(reason: BounceReason | None, said: Said, words: str) -> Bounce
     if reason is None and _CALLED_BACK in words and _any(_AT_MAIL, words):
         return _R.SENDER_REFUSED
     if reason in _WITHOUT_WHY and _OUR_IP.search(
-        without_noise(said.diagnostic[:WORDS_MOST].lower())
+        _LINK.sub(" ", without_noise(said.diagnostic[:WORDS_MOST].lower()))
     ):
         return _R.SENDER_REFUSED
     if reason is None and _is_temporary(said):

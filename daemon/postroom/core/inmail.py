@@ -5,6 +5,7 @@ Everything in it is a stranger's: bounded, without control characters, surrogate
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from postroom.core.bouncereason import NO_SENSE, Sense
 
@@ -26,6 +27,9 @@ class AutomationKind(StrEnum):
     BULK = "bulk"
     REPORT = "report"
     LOOP = "loop"
+
+
+LIST_IN_FROM: Final = "list-in-from"  # evidence: the address in From is the list's own
 
 
 class RemovedWhy(StrEnum):

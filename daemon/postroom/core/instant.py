@@ -7,6 +7,7 @@ Known limits: years 1970 to 9999.
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, NewType
 
 
@@ -46,12 +47,22 @@ def later(instant: Instant, duration: timedelta) -> Instant:
 
 def utc(instant: Instant) -> datetime:
     """The date and time of an instant; of one out of our years (a damaged disk made it) the nearest in them."""
-    return _EPOCH + timedelta(microseconds=min(max(instant, 0), _LAST))
+    return _EPOCH + timedelta(microseconds=_in_our_years(instant))
 
 
 def format_instant(instant: Instant) -> str:
     """RFC 3339 in UTC with microseconds, `2026-11-30T07:00:00.000000Z`."""
-    return utc(instant).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    second, fraction = divmod(_in_our_years(instant), SECOND)
+    return f"{_format_second(second)}.{fraction:06}Z"
+
+
+def _in_our_years(instant: Instant) -> int:
+    return min(max(instant, 0), _LAST)
+
+
+@lru_cache(maxsize=1024)  # most instants that are told are of just now
+def _format_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).replace(tzinfo=None).isoformat()
 
 
 def parse_instant(text: str) -> Instant | None:

@@ -12,8 +12,9 @@ SES as one, since it answers with the bare id and writes its region behind that.
 
 import binascii
 import re
+import unicodedata
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -48,6 +49,7 @@ class Confidence(StrEnum):
 
 
 WEAK_FOR: Final = timedelta(days=30)
+SAME_MOST: Final = 100
 
 _SES: Final = re.compile(r"@(?:[a-z0-9-]+\.)*amazonses\.com$")
 _SES_NAME: Final = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9]{6}")
@@ -122,6 +124,26 @@ def address_key(address: str) -> str:
     """The form in which two spellings of one address are equal; that of ours has its domain in A-labels."""
     found = address if address.isascii() else read_address(address)
     return found.key if isinstance(found, Address) else address.casefold()
+
+
+def quick_key(address: str) -> str:
+    """Its key where that takes no time, else the address as it is written: see `same_keys`."""
+    return address.casefold() if address.isascii() else address
+
+
+def same_keys(addresses: Iterable[str], keys: Collection[str]) -> frozenset[str]:
+    """Which of these keys belong to one of the addresses that are written in other letters.
+
+    Strangers may have put thousands there, and each takes a third of a millisecond: looked at are those whose local part
+    fits, at most SAME_MOST of them.
+    """
+    wanted = {key.rpartition("@")[0] for key in keys}
+    rare = sorted(one for one in addresses if not one.isascii() and _local_key(one) in wanted)
+    return frozenset(keys) & {address_key(one) for one in rare[:SAME_MOST]}
+
+
+def _local_key(address: str) -> str:
+    return unicodedata.normalize("NFC", address.rpartition("@")[0]).casefold()
 
 
 def _rank(token: Token) -> tuple[bool, bool]:

@@ -214,7 +214,7 @@ EXPLANATIONS: Final[dict[ReasonCode, Explanation]] = {
     ),
     _R.AUTH_FAILED: Explanation(
         "The relay does not accept the user name and password; the relay is probed by itself.",
-        "Correct the credential, then `postroom reload`; what systemd hands over (`credential:`) needs a restart.",
+        "Correct the credential, then `postroom reload`; what systemd hands over (`credential:`) may need a restart.",
     ),
     _R.RELAYING_DENIED: Explanation(
         "The relay does not forward mail for us; it is probed by itself.",

@@ -18,6 +18,7 @@ from postroom.core.address import read_address
 from postroom.core.inmail import AutomationKind, Person
 from postroom.core.job import Address, Job, Problem
 from postroom.core.jobparties import MOST_REPLY_TO, find_named
+from postroom.core.matching import quick_key, same_keys
 
 
 REPLY_TARGET: Final = "reply_target"
@@ -55,8 +56,8 @@ class Answered:
     """An event as far as an answer needs it, with its thread.
 
     `kind` is None for an event that is no mail. `chain`: Message-IDs of the thread, oldest first. `participants`: the
-    keys of those who wrote in the thread or were written to, but for what only this event adds. `is_vouched_for`: the
-    verdict on the mail is `pass`; organisations are None where they are not known. `is_from_published`: a domain says
+    keys of those who wrote in the thread or were written to (`quick_key`), but for what only this event adds. `is_vouched_for`: the
+    verdict on the mail is `pass`; `is_list_in_from`: it was known to be from a list's own address; organisations are None where they are not known. `is_from_published`: a domain says
     by DMARC how From is to be judged; else nothing in DNS tells organisations apart.
     """
 
@@ -79,6 +80,7 @@ class Answered:
     from_organisation: str | None = None
     reply_to_organisation: str | None = None
     is_from_published: bool = True
+    is_list_in_from: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +122,9 @@ def find_outsiders(
     """Everybody that the job names who is not part of the conversation."""
     if job.allows_new_recipients:
         return ()
-    known = event.participants | {one.key for one in target.people}
+    known = event.participants | {one.key for one in target.people} | _people_of(event)
     named = tuple(find_named(job.spec))
-    # A stranger may have put a thousand into To and Cc: they are read where it matters only.
-    if not known.issuperset(address.key for _, address in named):
-        known |= _people_of(event)
+    known |= same_keys(known, {address.key for _, address in named} - known)
     return tuple(
         Problem(
             where,
@@ -145,7 +145,7 @@ def organisation(domain: str) -> str:
 
 def _choose(event: Answered, sender: Address, is_own: Callable[[str], bool]) -> Target | NoTarget:
     if event.kind in _FROM_LISTS:
-        if sender.key in _keys((*event.to, *event.cc)):
+        if event.is_list_in_from or sender.key in _keys((*event.to, *event.cc)):
             return NoTarget("The address in From is the list's.")
         return Target((sender,), is_reply_to_ignored=bool(event.reply_to))
     if len(event.reply_to) > MOST_REPLY_TO:
@@ -180,7 +180,7 @@ def _people_of(event: Answered) -> frozenset[str]:
     people = [] if event.sender is None else [event.sender]
     if event.kind is AutomationKind.HUMAN:
         people += [*event.to, *event.cc]
-    return _keys(people)
+    return frozenset(quick_key(one.address) for one in people)
 
 
 def _keys(people: Iterable[Person]) -> frozenset[str]:

@@ -89,10 +89,12 @@ class ConsumerSample:
 
 @dataclass(frozen=True, slots=True)
 class DiskSample:
-    """The disk of the state now, in bytes; `kept` has to stay free."""
+    """The disk of the state now, in bytes; `kept` has to stay free. The same of files; 0 are kept where none are counted."""
 
     free: int
     kept: int
+    files_free: int = 0
+    files_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from postroom.core.alertrules import (
 from postroom.core.instant import MINUTE, Instant
 from postroom.core.mailbox import Lane
 from postroom.core.past import Drift, MailboxPast
-from postroom.core.sample import Cluster, MailboxSample, RelaySample, Sample
+from postroom.core.sample import Cluster, DiskSample, MailboxSample, RelaySample, Sample
 
 
 _DAY: Final = 24 * 60 * MINUTE
@@ -253,8 +253,15 @@ def _of_daemon(sample: Sample) -> Iterator[Finding]:
             cause = Cause.CONSUMER_SLOW if consumer.is_leasing else Cause.CONSUMER_GONE
             key = AlertKey(_K.EVENTS_WAITING, _S.CONSUMER, name)
             yield Finding(key, consumer.oldest_s, EVENTS_S, cause)
-    disk = sample.disk
-    if disk is not None and disk.free < ROOM * disk.kept:
-        yield Finding(AlertKey(_K.DISK_LOW, _S.DAEMON, ""), disk.free, ROOM * disk.kept, Cause.DISK)
+    if sample.disk is not None:
+        yield from _of_disk(sample.disk)
     if sample.is_clock_doubted:
         yield Finding(AlertKey(_K.CLOCK_JUMPED, _S.DAEMON, ""), 1, 1, Cause.CLOCK)
+
+
+def _of_disk(disk: DiskSample) -> Iterator[Finding]:
+    key = AlertKey(_K.DISK_LOW, _S.DAEMON, "")
+    if disk.free < ROOM * disk.kept:
+        yield Finding(key, disk.free, ROOM * disk.kept, Cause.DISK)
+    elif disk.files_free < ROOM * disk.files_kept:
+        yield Finding(key, disk.files_free, ROOM * disk.files_kept, Cause.FILES)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.core.inmail import AutomationKind, InMail
+from postroom.core.inmail import LIST_IN_FROM, AutomationKind, InMail
 from postroom.core.matching import address_key
 from postroom.core.subject import AUTOMATIC
 from postroom.inbound.awaywords import AWAY
 from postroom.inbound.head import Head
+from postroom.inbound.listsigns import is_list
 from postroom.inbound.reportforms import BOUNCED
 
 
@@ -168,6 +169,8 @@ def _answers(signs: Signs) -> Iterator[str]:
 
 
 def _lists(signs: Signs) -> Iterator[str]:
+    if is_list(signs.from_address, signs.head, signs.envelope_sender):
+        yield LIST_IN_FROM
     yield from (name for name in _LIST_FIELDS if _is_set(signs.head, name))
     if "list" in _precedence(signs):
         yield "precedence"

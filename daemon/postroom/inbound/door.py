@@ -6,6 +6,7 @@ Known limits: what is remembered of addresses is bounded; in a flood from very m
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
@@ -55,6 +56,10 @@ class _Counts:
         return count.number
 
 
+def _no_room(is_exempt: bool) -> bool:  # noqa: FBT001 - as the listener's own
+    return False
+
+
 class Door:
     """Counts who is in."""
 
@@ -68,20 +73,22 @@ class Door:
         self._began = _Counts(MINUTE)
         self._unknown = _Counts(_UNKNOWN_WINDOW)
 
-    def enter(self, host: str) -> Guest | Reply:
-        """The guest, or what to say to it before the door is shut."""
+    def enter(self, host: str, make_room: Callable[[bool], bool] = _no_room) -> Guest | Reply:
+        """The guest, or what to say to it before the door is shut.
+
+        Where all places are taken `make_room` is asked to let somebody leave (True: of those who are not counted by
+        address), and says whether one has.
+        """
         address = _address(host)
         is_trusted = self._is_trusted(address)
         is_neighbour = address.is_loopback and not self._limits.are_neighbours_counted
         is_exempt = is_trusted or is_neighbour
         guest = Guest(str(address), _key(address), is_trusted, is_exempt)
-        if is_exempt:
-            most = self._limits.connections - self._limits.kept_for_others
-            refused = Reply.TOO_BUSY if self._all_exempt >= most else None
-        else:
-            refused = self._refuse_stranger(guest.key)
-        if refused is not None or self._all >= self._limits.connections:
-            return refused or Reply.TOO_BUSY
+        refused = None if is_exempt else self._refuse_stranger(guest.key)
+        if refused is not None:
+            return refused
+        if not self._has_room(is_exempt=is_exempt) and not make_room(is_exempt):
+            return Reply.TOO_BUSY
         self._all += 1
         self._all_exempt += guest.is_exempt
         self._inside[guest.key] = self._inside.get(guest.key, 0) + 1
@@ -105,6 +112,12 @@ class Door:
             return False
         asked = self._unknown.add(guest.key, self._clock.monotonic())
         return asked > self._limits.unknown_free
+
+    def _has_room(self, *, is_exempt: bool) -> bool:
+        most = self._limits.connections
+        if is_exempt and self._all_exempt >= most - self._limits.kept_for_others:
+            return False
+        return self._all < most
 
     def _refuse_stranger(self, key: str) -> Reply | None:
         if self._began.add(key, self._clock.monotonic()) > self._limits.per_minute:

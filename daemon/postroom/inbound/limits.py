@@ -33,6 +33,7 @@ class Limits:
     command_hard_bytes: int = 4096  # nobody means well with more
     hops: int = 50  # Received fields: beyond it is a loop
     command_s: float = 60.0
+    crowded_s: float = 10.0  # that honest servers take for a step; they come again, too
     data_s: float = 300.0  # for the content, and a second more for each `data_rate` bytes that came
     data_rate: int = 500  # bytes a second
     data_total_s: float = 900.0

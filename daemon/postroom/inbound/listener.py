@@ -1,7 +1,7 @@
 """The listener: mail from the world comes in here, on TCP addresses of ours and on sockets that systemd hands over.
 
 Rules: it lives in the daemon's own loop and never holds it up; who is over a bound is told 421 and shut out before
-anything is made for it; a stop says 421 to those who are idle and lets messages that are coming in end.
+anything is made for it, or gets the place of who has long done nothing; a stop says 421 to those who are idle and lets messages that are coming in end.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from dataclasses import replace
 from errno import EADDRINUSE
 from typing import cast
 
+from postroom.core.instant import SECOND
 from postroom.core.listening import Listening
 from postroom.inbound.door import Door, Guest
 from postroom.inbound.parts import Parts
@@ -107,11 +108,32 @@ class Listener:
         return self._door.asked_for_unknown(guest)
 
     def left(self, session: Session) -> None:
-        """A session is over."""
+        """A session is over, or as good as."""
+        if session not in self._sessions:
+            return
+        self._sessions.remove(session)
         self._door.leave(session.guest)
-        self._sessions.discard(session)
         if not self._sessions:
             self._is_empty.set()
+
+    def _make_room(self, is_exempt: bool) -> bool:  # noqa: FBT001 - as the door asks for it
+        """Send the one away that has been longest without a step towards a mail; whether there was one."""
+        longest = self.parts.clock.monotonic() - int(self.parts.limits.crowded_s * SECOND)
+        idle = [
+            (since, session)
+            for session in self._sessions
+            if (since := session.turns.idle_since) is not None
+            and since <= longest
+            and (session.guest.is_exempt or not is_exempt)
+        ]
+        if not idle:
+            return False
+        _, oldest = min(idle, key=lambda one: one[0])
+        self.parts.refused(Reply.ROOM_NEEDED.refusal)
+        self.parts.chronicle.client_refused(oldest.guest.ip, Reply.ROOM_NEEDED)
+        self.left(oldest)
+        oldest.end(Reply.ROOM_NEEDED)
+        return True
 
     def _close_servers(self) -> None:
         for server in self._servers:
@@ -126,7 +148,7 @@ class Listener:
         if not peer:  # gone before we looked
             transport.abort()
             return
-        guest = self._door.enter(peer[0])
+        guest = self._door.enter(peer[0], self._make_room)
         if isinstance(guest, Reply):
             self.parts.refused(guest.refusal)
             self.parts.chronicle.client_refused(peer[0], guest)

@@ -20,14 +20,10 @@ from postroom.inbound.door import Guest
 from postroom.inbound.parts import Parts
 from postroom.inbound.receiving import HungUp, Receiver
 from postroom.inbound.transaction import Transaction
-from postroom.inbound.words import OK, Reply
+from postroom.inbound.turns import Turns
+from postroom.inbound.words import NOT_OFFERED, OK, OTHER_PROTOCOLS, Reply
 
 
-# What browsers and scanners say (HAZARDS S6); they are not worth an answer.
-_OTHER_PROTOCOLS: Final = frozenset(
-    {"GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE", "PATCH", "TRACE", "PRI"}
-)
-_NOT_OFFERED: Final = frozenset({"VRFY", "EXPN", "HELP", "AUTH", "ETRN", "TURN", "BDAT"})
 _LINGER_S: Final = 5.0  # for the last words to get through to a client that does not read
 
 
@@ -85,6 +81,7 @@ class Session(SMTP):
         }
         self._calls: Counter[str] = Counter()
         self._errors = 0
+        self.turns = Turns(house.parts.clock)
         self._is_receiving = False
         self._is_stopping = False
         self._is_gone = False
@@ -92,9 +89,14 @@ class Session(SMTP):
     def stop(self) -> None:
         """Say that we stop, and hang up; when a message is coming in, after it."""
         self._is_stopping = True
+        if not self._is_receiving:
+            self.end(Reply.STOPPING)
+
+    def end(self, last: Reply) -> None:
+        """Say so, and hang up."""
         transport = self._transports()[0]
-        if not self._is_receiving and transport is not None:
-            transport.write(f"{Reply.STOPPING}\r\n".encode())
+        if transport is not None:
+            transport.write(f"{last}\r\n".encode())
             self._hang_up()
 
     def abort(self) -> None:
@@ -153,7 +155,7 @@ class Session(SMTP):
     async def _read_line(self) -> bytes:
         try:
             async with asyncio.timeout(self._limits.command_s):
-                line = await self._reader.readuntil(b"\n")
+                line = await self.turns.wait_for(self._reader.readuntil(b"\n"))
         except TimeoutError:
             return await self._leave(Reply.IDLE)
         except asyncio.LimitOverrunError:
@@ -167,7 +169,7 @@ class Session(SMTP):
         text = line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")
         verb, _, argument = text.partition(" ")
         verb = verb.upper()
-        if not verb.isascii() or not verb[:1].isalpha() or verb in _OTHER_PROTOCOLS:
+        if not verb.isascii() or not verb[:1].isalpha() or verb in OTHER_PROTOCOLS:
             self._house.parts.refused("another_protocol")
             self._house.parts.chronicle.client_refused(self.guest.ip, "another protocol")
             raise _Over
@@ -178,7 +180,7 @@ class Session(SMTP):
             return Reply.BARE_LF
         command = self._commands.get(verb)
         if command is None:
-            return Reply.NOT_OFFERED if verb in _NOT_OFFERED else Reply.BAD_COMMAND
+            return Reply.NOT_OFFERED if verb in NOT_OFFERED else Reply.BAD_COMMAND
         self._calls[verb] += 1
         most = self._limits.calls.get(verb, self._limits.calls_other)
         if self._calls[verb] > most and not self.guest.is_trusted:
@@ -210,7 +212,7 @@ class Session(SMTP):
             return Reply.NO_TLS
         self._transaction = Transaction(self._house.parts)  # RFC 3207 §4.2: forget what was said
         with contextlib.suppress(TLSSetupException):
-            await self.smtp_STARTTLS("")
+            await self.turns.wait_for(self.smtp_STARTTLS(""))
         if (
             not self._has_tls()
         ):  # nobody tells the protocol that the connection ended in the handshake
@@ -241,6 +243,7 @@ class Session(SMTP):
             answer = await self._house.receiver.receive(self._reader, envelope)
         finally:
             self._is_receiving = False
+            self.turns.step()
         said.forget()
         if answer.is_taken:
             self._calls.clear()
@@ -271,6 +274,7 @@ class Session(SMTP):
         self._errors += words.startswith("5") and words != Reply.UNKNOWN
         if self._errors >= self._limits.errors and not self.guest.is_trusted:
             await self._leave(Reply.TOO_MANY_ERRORS)
+        self.turns.answered(words)
         if words:
             await self.push(words)
         if self._is_stopping:

@@ -8,6 +8,11 @@ from typing import Final
 
 
 OK: Final = "250 2.0.0 Ok"
+# What browsers and scanners say (HAZARDS S6); they are not worth an answer.
+OTHER_PROTOCOLS: Final = frozenset(
+    {"GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE", "PATCH", "TRACE", "PRI"}
+)
+NOT_OFFERED: Final = frozenset({"VRFY", "EXPN", "HELP", "AUTH", "ETRN", "TURN", "BDAT"})
 
 
 class Reply(StrEnum):
@@ -21,6 +26,7 @@ class Reply(StrEnum):
     TOO_FAST = "421 4.7.0 Too many connections in a minute, try again later"
     TOO_MANY_ERRORS = "421 4.7.0 Too many errors"
     TOO_MANY_COMMANDS = "421 4.7.0 Too many commands without a mail"
+    ROOM_NEEDED = "421 4.3.2 Others need the place, try again later"
     STOPPING = "421 4.3.2 The service is stopping, try again later"
     IDLE = "421 4.4.2 Nothing came for too long"
     SLOW = "421 4.4.2 The content comes too slowly"

@@ -1,9 +1,11 @@
 """The host: its clocks and its chance, and its name. The one place that may ask for time and randomness."""
 
 import asyncio
+import os
 import secrets
 import socket
 import time
+from collections import deque
 from collections.abc import Awaitable
 from typing import Final
 
@@ -11,6 +13,8 @@ from postroom.core.instant import Instant
 
 
 _NANOS: Final = 1_000  # nanoseconds in a microsecond
+_PIECE: Final = 16  # bytes: a trace; a Message-ID takes 13
+_PIECES: Final = 64
 _FRACTION_BITS: Final = 53  # as many as a float holds
 
 
@@ -31,15 +35,30 @@ class SystemClock:
 
 
 class SystemEntropy:
-    """ports.Entropy from the kernel."""
+    """ports.Entropy from the kernel, which is asked for many pieces at once: each question costs a thread its turn."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[bytes] = deque()
+        os.register_at_fork(after_in_child=self._pieces.clear)
 
     def token(self, bits: int) -> int:
         """An unguessable number below 2**bits."""
-        return secrets.randbits(bits)
+        if bits > 8 * _PIECE:
+            return secrets.randbits(bits)
+        return int.from_bytes(self._take()) >> (8 * _PIECE - bits)
 
     def fraction(self) -> float:
         """A number in [0, 1)."""
         return secrets.randbits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
+
+    def _take(self) -> bytes:
+        """A piece that nobody else got, also in another thread."""
+        while True:
+            try:
+                return self._pieces.popleft()
+            except IndexError:
+                block = os.urandom(_PIECES * _PIECE)
+                self._pieces.extend(block[at : at + _PIECE] for at in range(0, len(block), _PIECE))
 
 
 def time_slept() -> int:

@@ -67,6 +67,14 @@ SESSIONS: Final = Named("listener_sessions", (), "Clients that the listener talk
 WAL: Final = Named("store_wal_bytes", (), "The size of the store's write-ahead log.")
 DISK_FREE: Final = Named("disk_free_bytes", (), "What is free where the store lies.")
 DISK_KEPT: Final = Named("disk_kept_bytes", (), "Below this much free nothing new is accepted.")
+FILES_FREE: Final = Named(
+    "disk_free_files",
+    (),
+    "How many files can still be made there; absent where the file system counts none.",
+)
+FILES_KEPT: Final = Named(
+    "disk_kept_files", (), "With fewer than this many left nothing new is accepted."
+)
 WAITING: Final = Named("store_waiting", (), "Writes that wait for the store now.")
 JOBS: Final = Named("jobs_accepted", ("mailbox",), "Jobs accepted, those merged into one too.")
 OUTCOMES: Final = Named(
@@ -152,6 +160,8 @@ GAUGES: Final = (
     WAL,
     DISK_FREE,
     DISK_KEPT,
+    FILES_FREE,
+    FILES_KEPT,
 )
 COUNTERS: Final = (
     JOBS,

@@ -120,7 +120,13 @@ def _room(stats: Stats) -> Iterator[tuple[Named, Iterable[Sample]]]:
     store = stats.store
     yield named.WAITING, [((), store.waiting)]
     yield named.WAL, [((), store.wal_bytes)]
-    for one, value in ((named.DISK_FREE, store.disk_free), (named.DISK_KEPT, store.disk_kept)):
+    room = (
+        (named.DISK_FREE, store.disk_free),
+        (named.DISK_KEPT, store.disk_kept),
+        (named.FILES_FREE, store.files_free),
+        (named.FILES_KEPT, store.files_kept),
+    )
+    for one, value in room:
         yield one, [] if value is None else [((), value)]
 
 

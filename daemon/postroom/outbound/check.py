@@ -12,7 +12,8 @@ from postroom.core.mailbox import Relay, Tls
 from postroom.core.reply import SmtpReply, Stage
 from postroom.outbound.commands import Offer, mail_command
 from postroom.outbound.dialogue import Connection
-from postroom.outbound.relay import Dialer, find_addresses
+from postroom.outbound.names import find_addresses
+from postroom.outbound.relay import Dialer
 from postroom.outbound.timeouts import Timeouts
 from postroom.ports.errors import RelayFault
 from postroom.ports.loop import CheckLine, CheckVerdict

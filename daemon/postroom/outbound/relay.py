@@ -25,6 +25,7 @@ from postroom.core.reply import SmtpReply, Stage
 from postroom.ops.plainfile import check_plain
 from postroom.outbound.commands import read_offer
 from postroom.outbound.dialogue import Connection
+from postroom.outbound.names import Address, find_addresses
 from postroom.outbound.replies import make_reply
 from postroom.outbound.timeouts import Timeouts
 from postroom.outbound.wire import Wire
@@ -37,10 +38,6 @@ _MECHANISMS: Final = (
     "cram-md5",
 )  # under TLS all are as good; this order is the most supported
 _ORDER: Final = tuple(Stage)
-
-Address = tuple[
-    socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
-]
 
 
 class Dialer:
@@ -176,22 +173,6 @@ class Dialer:
                 detail = "the relay offers none of AUTH PLAIN, LOGIN and CRAM-MD5"
                 raise RelayFault(Stage.AUTH, detail)
         await _step(Stage.AUTH, login, self._relay)
-
-
-async def find_addresses(relay: Relay) -> tuple[Address, ...]:
-    """Every address of the relay's host, in the order of the system (RFC 6724).
-
-    Raises: RelayFault
-    """
-    loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(relay.host, relay.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        text = (error.strerror if isinstance(error, OSError) else None) or "not a host name"
-        fault = RelayFault(Stage.CONNECT, f"DNS: {relay.host}: {text}")
-    else:
-        return tuple(dict.fromkeys((family, place) for family, _, _, _, place in found))
-    raise fault
 
 
 async def _step(stage: Stage, doing: Awaitable[object], relay: Relay) -> None:

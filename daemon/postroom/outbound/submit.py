@@ -3,6 +3,8 @@
 The order is the contract's: syntax first, all of it at once; then the key, before everything that may have changed
 since a first try; then mailbox, recipients, limits and files. At the commit of `Intake.accept` the job is ours. What
 the store says in that transaction counts, whatever was seen before: twins meet there.
+A light job goes straight into that transaction, which looks the key up as well; it is looked up before only where
+anything was found to refuse, or the store says no (decision 0035).
 """
 
 import asyncio
@@ -14,25 +16,36 @@ from typing import Final
 
 from postroom.core.body import Body
 from postroom.core.fingerprint import key_hash
-from postroom.core.job import Attachment, Job, Problem
+from postroom.core.job import Job, OnDuplicate
 from postroom.core.jobparties import takes_long
-from postroom.core.jobrequest import check_recipients, read_references, read_request
+from postroom.core.jobrequest import check_recipients, read_request
 from postroom.core.mailbox import Mailbox
 from postroom.core.replying import Answered
-from postroom.core.words import shown
-from postroom.outbound.answers import STAGING_LOST, UNKNOWN_SINCE, UNKNOWN_THREAD, answer, refuse
-from postroom.outbound.assemble import Caller, Order, Signing, identify, make_body, make_job
+from postroom.outbound.answers import STAGING_LOST, answer, refuse
+from postroom.outbound.assemble import (
+    SPOOL_OVER_BYTES,
+    Caller,
+    Order,
+    Signing,
+    identify,
+    make_body,
+    make_job,
+)
 from postroom.outbound.gather import Gathered, gather
 from postroom.outbound.known import Additions, FindJob, compare
+from postroom.outbound.objections import Objections, unknown_mailbox
 from postroom.outbound.replying import NO_THREAD, Conversations, Filled, unknown_event
 from postroom.outbound.room import Room
-from postroom.ports.accepting import Accepted, AcceptResult, NewJob, StagedGone
+from postroom.ports.accepting import Accepted, AcceptResult, NewJob
+from postroom.ports.errors import StorageFull, StoreUnavailable
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.outbox import Intake
 from postroom.ports.staging import Staging
-from postroom.ports.submitting import Prepared, RefusalCode, Refused, Repeated, SubmitResult
+from postroom.ports.submitting import Prepared, Refused, Repeated, SubmitResult
 
 
+# In whatever encoding, text of so many characters lies in the row (see SPOOL_OVER_BYTES).
+_LIGHT: Final = SPOOL_OVER_BYTES // 8
 _TRIES: Final = 2  # the second where retention took a file between gathering and commit
 
 
@@ -56,11 +69,21 @@ class SubmitParts:
     reading: Executor | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A job that was read, with the event that it answers."""
+
+    job: Job
+    caller: Caller
+    event: Answered | None
+
+
 class JobSubmitter:
     """Takes jobs; a `ports.submitting.Submitter`."""
 
     def __init__(self, parts: SubmitParts) -> None:
         self._parts = parts
+        self._objections = Objections(parts.intake, parts.staging, parts.mailboxes)
         self._conversations = Conversations(parts.intake, parts.mailboxes, parts.domains)
         self.room = Room(parts.depth, parts.clock)
 
@@ -81,18 +104,15 @@ class JobSubmitter:
         Raises: StoreUnavailable, StorageFull, StoreBroken: nothing was accepted.
         """
         for _ in range(_TRIES):
-            made = await self.prepare(value, principal_uid, header_key, trace_header)
-            if not isinstance(made, Prepared):
-                return made
-            try:
-                # When this returns Accepted, it is committed: the job is ours.
-                result = await self._parts.intake.accept(made.new)
-            except BaseException:
-                self.abandon(made)
-                raise
-            answered = self.settle(made, result)
-            if not isinstance(result, StagedGone):
-                return answered
+            asked = await self._read(value, principal_uid, header_key, trace_header)
+            if isinstance(asked, Refused):
+                return asked
+            if _is_light(asked.job):
+                return await self._submit_light(asked)
+            made = await self._prepare(asked)
+            result = await self._store(made) if isinstance(made, Prepared) else made
+            if result is not STAGING_LOST:
+                return result
         return STAGING_LOST
 
     async def prepare(
@@ -106,40 +126,8 @@ class JobSubmitter:
 
         Raises: StoreUnavailable, StorageFull, StoreBroken: there is nothing to settle.
         """
-        caller = Caller(principal_uid, self._parts.clock.now())
-        read = partial(
-            read_request, value, header_key=header_key, trace_header=trace_header, now=caller.at
-        )
-        if takes_long(value):
-            loop = asyncio.get_running_loop()
-            job = await loop.run_in_executor(self._parts.reading, read)
-        else:
-            job = read()
-        if not isinstance(job, Job):
-            return refuse((*job, *await self._find_more(value, principal_uid)))
-        event = await self._conversations.find_answered(job)
-        if not job.mailbox_id:
-            mailbox_id = await self._find_mailbox(job, event)
-            if not mailbox_id:
-                return refuse((unknown_event("") if mailbox_id is None else NO_THREAD,))
-            job = replace(job, mailbox_id=mailbox_id)
-        if job.idempotency_key is None:
-            return await self._take(job, caller, event)
-        hashed = key_hash(job.idempotency_key)
-        known = await self._parts.intake.find_key(job.mailbox_id, hashed)
-        if known is None:
-            return await self._take(job, caller, event)
-        found = await compare(
-            job,
-            known,
-            staging=self._parts.staging,
-            mailbox=self._parts.mailboxes.get(job.mailbox_id),
-            find_job=self._parts.find_job,
-            reader_uid=principal_uid,
-        )
-        if not isinstance(found, Additions):
-            return found
-        return await self._take(job, caller, event, found)
+        asked = await self._read(value, principal_uid, header_key, trace_header)
+        return asked if isinstance(asked, Refused) else await self._prepare(asked)
 
     def settle(self, prepared: Prepared, result: AcceptResult) -> SubmitResult:
         """What the caller is told of what the store made of it."""
@@ -151,23 +139,99 @@ class JobSubmitter:
         """It was not stored."""
         self.room.settle(prepared.reserved, 0)
 
-    async def _take(
-        self, job: Job, caller: Caller, event: Answered | None, additions: Additions | None = None
-    ) -> Prepared | Refused:
+    async def _read(
+        self, value: object, principal_uid: int, header_key: str | None, trace_header: str | None
+    ) -> _Asked | Refused:
+        """What is asked for, or everything that is wrong with it."""
+        caller = Caller(principal_uid, self._parts.clock.now())
+        read = partial(
+            read_request, value, header_key=header_key, trace_header=trace_header, now=caller.at
+        )
+        if takes_long(value):
+            loop = asyncio.get_running_loop()
+            job = await loop.run_in_executor(self._parts.reading, read)
+        else:
+            job = read()
+        if not isinstance(job, Job):
+            return refuse((*job, *await self._objections.find_more(value, principal_uid)))
+        event = await self._conversations.find_answered(job)
+        if not job.mailbox_id:
+            mailbox_id = await self._find_mailbox(job, event)
+            if not mailbox_id:
+                return refuse((unknown_event("") if mailbox_id is None else NO_THREAD,))
+            job = replace(job, mailbox_id=mailbox_id)
+        return _Asked(job, caller, event)
+
+    async def _submit_light(self, asked: _Asked) -> SubmitResult:
+        """Take it for new. What speaks against that counts only where its key is not known."""
+        try:
+            made = await self._take(asked)
+            result = await self._store(made) if isinstance(made, Prepared) else made
+        except (StoreUnavailable, StorageFull):
+            known = await self._find_known(asked)
+            if known is None:
+                raise
+            return known
+        if not isinstance(result, Refused):
+            return result
+        return await self._find_known(asked) or result
+
+    async def _find_known(self, asked: _Asked) -> Repeated | Refused | None:
+        """What a light job is to the one that its key stands for; None where that is new."""
+        found = await self._look_up(asked)
+        return None if isinstance(found, Additions) else found
+
+    async def _prepare(self, asked: _Asked) -> Prepared | Repeated | Refused:
+        found = await self._look_up(asked)
+        if found is None or isinstance(found, Additions):
+            return await self._take(asked, found)
+        return found
+
+    async def _look_up(self, asked: _Asked) -> Repeated | Additions | Refused | None:
+        """What the job is to the one that its key stands for; None where the key is new."""
+        job = asked.job
+        if job.idempotency_key is None:
+            return None
+        hashed = key_hash(job.idempotency_key)
+        known = await self._parts.intake.find_key(job.mailbox_id, hashed)
+        if known is None:
+            return None
+        return await compare(
+            job,
+            known,
+            staging=self._parts.staging,
+            mailbox=self._parts.mailboxes.get(job.mailbox_id),
+            find_job=self._parts.find_job,
+            reader_uid=asked.caller.principal_uid,
+        )
+
+    async def _store(self, made: Prepared) -> SubmitResult:
+        try:
+            # When this returns Accepted, it is committed: the job is ours.
+            result = await self._parts.intake.accept(made.new)
+        except BaseException:
+            self.abandon(made)
+            raise
+        return self.settle(made, result)
+
+    async def _take(self, asked: _Asked, additions: Additions | None = None) -> Prepared | Refused:
         """Check what is new, complete it from its conversation, and reserve room until it is stored."""
+        job, caller, event = asked.job, asked.caller, asked.event
         mailbox = self._parts.mailboxes.get(job.mailbox_id)
         if mailbox is None:
-            return refuse((_unknown_mailbox(job.mailbox_id),))
+            return refuse((unknown_mailbox(job.mailbox_id),))
         new_keys = None if additions is None else additions.keys
         problems = (
             *check_recipients(job.spec, mailbox, only=new_keys),
-            *await self._check_thread(mailbox, job.thread_number),
-            *await self._check_condition(job),
+            *await self._objections.check_thread(mailbox, job.thread_number),
+            *await self._objections.check_condition(job),
         )
         filled = self._conversations.fill(job, mailbox, event)
         if problems or not isinstance(filled, Filled):
             problems += () if isinstance(filled, Filled) else filled
-            files = await self._check_files(mailbox, job.attachments, caller.principal_uid)
+            files = await self._objections.check_files(
+                mailbox, job.attachments, caller.principal_uid
+            )
             return refuse((*problems, *files))
         order = Order(
             filled.job,
@@ -212,20 +276,6 @@ class JobSubmitter:
             body = await make_body(job, gathered, identity.number, parts.staging)
         return make_job(order, gathered, body, caller, identity)
 
-    async def _find_more(self, value: object, reader_uid: int) -> tuple[Problem, ...]:
-        """What mailbox, store and files say to a request of which only parts could be read."""
-        if not isinstance(value, dict) or not isinstance(value.get("mailbox_id"), str):
-            return ()
-        mailbox = self._parts.mailboxes.get(value["mailbox_id"])
-        if mailbox is None:
-            return (_unknown_mailbox(value["mailbox_id"]),)
-        thread, attachments = read_references(value)
-        return (
-            *check_recipients(value, mailbox),
-            *await self._check_thread(mailbox, thread),
-            *await self._check_files(mailbox, attachments, reader_uid),
-        )
-
     async def _find_mailbox(self, job: Job, event: Answered | None) -> str | None:
         """The mailbox of an answer that names none: that of its event, or, after retention, that which has its key."""
         if event is not None or job.idempotency_key is None:
@@ -236,26 +286,9 @@ class JobSubmitter:
                 return mailbox_id
         return None
 
-    async def _check_thread(self, mailbox: Mailbox, thread: int | None) -> tuple[Problem, ...]:
-        if thread is None or await self._parts.intake.has_thread(mailbox.id, thread):
-            return ()
-        return (UNKNOWN_THREAD,)
 
-    async def _check_condition(self, job: Job) -> tuple[Problem, ...]:
-        """What no event is can not be overtaken: such a condition would hold whatever came in."""
-        since = None if job.condition is None else job.condition.no_inbound_since
-        if since is None or await self._parts.intake.find_answered(since) is not None:
-            return ()
-        return (UNKNOWN_SINCE,)
-
-    async def _check_files(
-        self, mailbox: Mailbox, attachments: Sequence[Attachment], reader_uid: int
-    ) -> tuple[Problem, ...]:
-        """What is wrong with the files of a job that is refused anyhow."""
-        found = await gather(attachments, mailbox, self._parts.staging, reader_uid)
-        return found if isinstance(found, tuple) else ()
-
-
-def _unknown_mailbox(mailbox_id: str) -> Problem:
-    said = f"There is no mailbox {shown(mailbox_id)!r}."
-    return Problem("/mailbox_id", said, RefusalCode.UNKNOWN_MAILBOX)
+def _is_light(job: Job) -> bool:
+    """Whether to make it leaves nothing behind, should its key be known."""
+    size = len(job.text or "") + len(job.html or "")
+    is_merge = job.on_duplicate is OnDuplicate.MERGE
+    return not job.attachments and not is_merge and size <= _LIGHT

@@ -72,7 +72,8 @@ class InboundFigures:
 class StoreFigures:
     """The store: what its writer did since the start, how many units wait for it, and the room that it has.
 
-    Below `disk_kept` bytes nothing new is accepted. `disk_free` None = it can not be told.
+    Below `disk_kept` bytes nothing new is accepted, nor with fewer than `files_kept` files left to be made. None = it
+    can not be told, or the file system counts no files.
     """
 
     commits: int
@@ -82,6 +83,8 @@ class StoreFigures:
     wal_bytes: int
     disk_free: int | None
     disk_kept: int | None
+    files_free: int | None
+    files_kept: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,10 @@ class Inbox(Protocol):
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
         ...
 
+    async def settle_holds(self, at: Instant) -> bool:
+        """Go one step on with what loops began to hold or to free; False when nothing is left of it."""
+        ...
+
     async def remember_keys(
         self, keys: Sequence[Key], at: Instant, validity: timedelta
     ) -> tuple[str, ...]:

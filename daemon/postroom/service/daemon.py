@@ -32,6 +32,7 @@ from postroom.store.sqlite.outbox import Outbox
 _STDERR: Final = 2
 _STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _IGNORED: Final = (signal.SIGUSR1, signal.SIGUSR2)
+SIGNALS: Final = (*_STOPS, *_IGNORED, signal.SIGHUP)  # that the daemon hears
 _LAST_WORDS: Final = timedelta(seconds=5)  # for what was interrupted to be stored
 _GUESTS: Final = timedelta(seconds=5)  # for mail that is just coming in
 _NOTICE: Final = timedelta(seconds=10)  # a drain that goes on tells systemd this often
@@ -81,8 +82,8 @@ class Daemon:
     def _listen_to_signals(self) -> None:
         """No signal that people and tools send may end the daemon unasked, and leave doubt behind.
 
-        A terminal that hangs up stops what it started; without one SIGHUP means "reload". What comes before the daemon
-        is ready waits until then.
+        A terminal that hangs up stops what it started; without one SIGHUP means "reload". What came earlier is heard
+        now, and obeyed when the daemon is ready.
         """
         loop = asyncio.get_running_loop()
         for number in _STOPS:
@@ -91,14 +92,13 @@ class Daemon:
             loop.add_signal_handler(number, self._tools.chronicle.signal_ignored, number.name)
         reload = self._stop if os.isatty(_STDERR) else self._hung_up
         loop.add_signal_handler(signal.SIGHUP, reload.set)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def _turn_deaf(self) -> None:
         """It is over: the loop would give signals back to the kernel, which makes another end of a clean one."""
         loop = asyncio.get_running_loop()
-        numbers = (*_STOPS, *_IGNORED, signal.SIGHUP)
-        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-        for number in numbers:
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)
 
@@ -119,6 +119,7 @@ class Daemon:
             group.create_task(joined.alerts.run()),
             group.create_task(joined.digests.run()),
             group.create_task(joined.absent.run()),
+            group.create_task(joined.holds.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:

@@ -30,6 +30,7 @@ from postroom.ports.host import Clock
 from postroom.ports.loop import Readiness
 from postroom.service.way import Way
 from postroom.store.sqlite.outbox import Outbox
+from postroom.store.sqlite.space import Room
 
 
 _STORE_ANSWERS_S: Final = 5.0
@@ -134,17 +135,20 @@ class SignalsView:
 
     def _store(self) -> StoreFigures:
         writer = self._outbox.database.stats()
-        room: tuple[int, int] | None = None
+        room: Room | None = None
         with suppress(StoreUnavailable):
             room = self._outbox.space.look()
+        counted = room if room is not None and room.inodes.total else None
         return StoreFigures(
             commits=writer.commits,
             units=writer.units,
             busy=timedelta(microseconds=writer.busy),
             waiting=writer.waiting,
             wal_bytes=self._outbox.database.wal_bytes(),
-            disk_free=room and room[0],
-            disk_kept=room and room[1],
+            disk_free=None if room is None else room.free,
+            disk_kept=None if room is None else room.kept,
+            files_free=None if counted is None else counted.inodes.free,
+            files_kept=None if counted is None else counted.files_kept,
         )
 
 

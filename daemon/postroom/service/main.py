@@ -1,6 +1,7 @@
 """`postroom run`: from settings to an exit code (sysexits)."""
 
 import asyncio
+import gc
 import importlib.util
 import os
 import signal
@@ -27,7 +28,7 @@ from postroom.ports.errors import (
     StoreBroken,
     StoreError,
 )
-from postroom.service.daemon import Daemon
+from postroom.service.daemon import SIGNALS, Daemon
 from postroom.service.tools import Tools
 from postroom.store.sqlite.opening import OpeningRules
 
@@ -39,6 +40,8 @@ _EXITS: Final[tuple[tuple[type[PostroomError], int], ...]] = (
     (StoreBroken, os.EX_IOERR),
     (StoreError, os.EX_IOERR),
 )
+# New objects before those are looked for that hold each other: a batch has as many in hand, and nearly none stays.
+_YOUNG: Final = 10_000
 
 
 def run(
@@ -57,12 +60,19 @@ def run(
 
     Raises: ConfigError when the settings are wrong: nothing was started.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # until the daemon listens to it
-    settings = load(config)
-    tools = _tools(config, settings, accepts_lost_keys=accept_lost_keys)
-    tools = fit(tools) if fit is not None else tools
-    rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
-    daemon = Daemon(settings, tools, rules)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the daemon listens to them
+    try:
+        settings = load(config)
+        tools = _tools(config, settings, accepts_lost_keys=accept_lost_keys)
+        tools = fit(tools) if fit is not None else tools
+        rules = OpeningRules(accept_machine=accept_machine, accept_file_system=accept_file_system)
+        return _serve(Daemon(settings, tools, rules), tools)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(daemon: Daemon, tools: Tools) -> int:
+    _calm_collector()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(daemon.serve())
@@ -74,6 +84,12 @@ def run(
             raise
         return _exit_code(_leaves(ours), tools.chronicle)
     return os.EX_OK
+
+
+def _calm_collector() -> None:
+    """Code and settings stay for good: what they are made of is not gone through again and again."""
+    gc.freeze()
+    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
 
 
 def _tools(config: Path, settings: Settings, *, accepts_lost_keys: bool) -> Tools:

@@ -61,7 +61,7 @@ class Sampler:
         now = Moment(parts.clock.now(), parts.clock.monotonic())
         oldest = await parts.reader.oldest_due(now.at)
         consumers = await parts.leases.find_waiting(now.at)
-        free, kept = parts.space.look()
+        room = parts.space.look()
         signals = parts.signals
         return Sample(
             now=now,
@@ -74,7 +74,7 @@ class Sampler:
                 one.consumer or "": ConsumerSample(_age_s(one.oldest_at, now.at), one.leased > 0)
                 for one in consumers
             },
-            disk=DiskSample(free, kept),
+            disk=DiskSample(room.free, room.kept, room.inodes.free, room.files_kept),
             is_clock_doubted=parts.trust.is_doubted(),
         )
 

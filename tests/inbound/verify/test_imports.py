@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.parametrize(
     "module",
     [
-        "postroom.cli.__main__",
+        "postroom.cli.tree",
         "postroom.client",
         "postroom.service.main",
         "postroom.inbound.verify.verifier",

@@ -41,7 +41,7 @@ Takes what /usr/sbin/sendmail takes and hands the message to Postroom; see postr
   -i       a line with a single dot does not end the message
   -f ADDR  the sender: its mailbox sends, if From names none
   -bp      list the mail that waits
-  -v       print the id of the job
+  -v       print the id of the job, and what became of In-Reply-To and References
   -C FILE  the settings, instead of {USUAL}
 """
 
@@ -92,6 +92,8 @@ def _run(options: Options, host: Host) -> None:
     taken = client.submit({**job, **_handed(client, content)})
     if options.is_verbose:
         _tell(sys.stdout, f"{taken['id']}\n")
+        if head.is_answer:
+            _tell(sys.stderr, f"{NAME}: {_chained(head)}\n")
 
 
 def _read(stream: BinaryIO, *, ends_at_dot: bool) -> bytes:
@@ -143,6 +145,13 @@ def _handed(client: Client, content: Content) -> dict[str, Any]:
             asked if file.content_id is None else {**asked, "content_id": file.content_id}
         )
     return {**fields, "attachments": attachments} if attachments else fields
+
+
+def _chained(head: Head) -> str:
+    """What became of the ids that it named."""
+    of = head.conversation
+    where = "a conversation of its own" if of is None else f"the conversation {harmless(of)}"
+    return f"In-Reply-To and References are not carried: the mail belongs to {where}."
 
 
 def _fail(code: Exit, sentence: str) -> int:

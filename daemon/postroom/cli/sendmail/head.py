@@ -28,7 +28,8 @@ _OURS: Final = frozenset(
 )
 _PEOPLE: Final = frozenset({"to", "cc", "bcc"})
 # Where the first id of a conversation stands, the surest place first.
-_CHAIN: Final = ("references", "in-reply-to", "message-id")
+_ANSWERS: Final = ("references", "in-reply-to")
+_CHAIN: Final = (*_ANSWERS, "message-id")
 _FIRST_ID: Final = re.compile(r"<[!-;=?-~]+>")
 _CONVERSATION_MOST: Final = 256  # the contract's limit
 _AUTO: Final = frozenset({"no", "auto-generated", "auto-replied"})
@@ -54,6 +55,11 @@ class Head:
         except Unfit:
             return None
         return found[0].address if len(found) == 1 else None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it has fields that name earlier messages."""
+        return not self.chain.keys().isdisjoint(_ANSWERS)
 
     @property
     def conversation(self) -> str | None:

@@ -1,6 +1,6 @@
 """What an idempotency key stands for, judged inside the accepting transaction (CONTRACT §3, replay and merge).
 
-A reader has looked before; this is for the twin that came in between, and for a merge, which adds to the first job.
+Most jobs are new, so that their key is written and not looked for: what it meets says that it is known.
 """
 
 import hashlib
@@ -24,17 +24,32 @@ _FIND_RECIPIENTS: Final = """
 _INSERT: Final = """
     INSERT INTO idempotency (mailbox_id, key_hash, recipient_hash, job, request_hash, hash_version, minted)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_TAKE: Final = f"{_INSERT} ON CONFLICT DO NOTHING"
+_GIVE_BACK: Final = "DELETE FROM idempotency WHERE mailbox_id = ? AND key_hash = ?"
 _IS_MINTED: Final = """
     SELECT minted FROM idempotency WHERE mailbox_id = ? AND key_hash = ? AND recipient_hash = ?"""
 
 
-def find_key_row(conn: sqlite3.Connection, new: NewJob) -> sqlite3.Row | None:
-    """The row of the job that this key stands for; nobody can know a key that is minted just now."""
-    if new.is_key_minted:
-        return None
-    row: sqlite3.Row | None = conn.execute(
-        _FIND, (new.job.mailbox_id, new.key_hash, JOB_ROW)
-    ).fetchone()
+def take_key(conn: sqlite3.Connection, new: NewJob) -> bool:
+    """Let a new key stand for this job, for ever, or as long as the job if we minted it; False: it is known."""
+    names = (new.job.mailbox_id, new.key_hash)
+    row = (*names, JOB_ROW, new.number, new.request_hash, new.hash_version, new.is_key_minted)
+    if not conn.execute(_TAKE, row).rowcount:
+        return False
+    if new.job.on_duplicate is OnDuplicate.MERGE:
+        keys = tuple(one.recipient_key for one in new.deliveries)
+        add_recipients(conn, new, new.number, keys)
+    return True
+
+
+def give_back_key(conn: sqlite3.Connection, new: NewJob) -> None:
+    """Forget a key that was taken just now."""
+    conn.execute(_GIVE_BACK, (new.job.mailbox_id, new.key_hash))
+
+
+def find_key_row(conn: sqlite3.Connection, new: NewJob) -> sqlite3.Row:
+    """The row of the job that this known key stands for."""
+    row: sqlite3.Row = conn.execute(_FIND, (new.job.mailbox_id, new.key_hash, JOB_ROW)).fetchone()
     return row
 
 
@@ -59,17 +74,6 @@ def find_known_recipients(conn: sqlite3.Connection, new: NewJob) -> frozenset[by
     """Hashes of all recipients that this key has reached."""
     rows = conn.execute(_FIND_RECIPIENTS, (new.job.mailbox_id, new.key_hash, JOB_ROW))
     return frozenset(row["recipient_hash"] for row in rows)
-
-
-def write_key(
-    conn: sqlite3.Connection, new: NewJob, job: int, recipient_keys: tuple[str, ...]
-) -> None:
-    """Remember a new key: for ever, or as long as the job if we minted it."""
-    names = (new.job.mailbox_id, new.key_hash)
-    row = (*names, JOB_ROW, job, new.request_hash, new.hash_version, new.is_key_minted)
-    conn.execute(_INSERT, row)
-    if new.job.on_duplicate is OnDuplicate.MERGE:
-        add_recipients(conn, new, job, recipient_keys)
 
 
 def add_recipients(

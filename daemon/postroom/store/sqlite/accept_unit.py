@@ -29,16 +29,17 @@ from postroom.store.sqlite.accept_key import (
     add_recipients,
     find_key_row,
     find_known_recipients,
+    give_back_key,
     hash_recipient,
     judge_merge,
     judge_replay,
-    write_key,
+    take_key,
 )
 from postroom.store.sqlite.accept_reply import find_reply_obstacle, note_answer
 from postroom.store.sqlite.bodies import pack
 from postroom.store.sqlite.conditions import condition_column
 from postroom.store.sqlite.events import write_event
-from postroom.store.sqlite.holds import Place, is_any, is_held
+from postroom.store.sqlite.holds import Place, is_held
 from postroom.store.sqlite.transition import settle
 from postroom.store.sqlite.unit import UnitResult
 
@@ -73,6 +74,10 @@ _DELIVERY: Final = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _HISTORY: Final = """
     INSERT INTO history (delivery, after, at, reason_code, by) VALUES (?, ?, ?, ?, ?)"""
+# Asked once for a job of a thousand deliveries.
+_STOPPED: Final = """
+    SELECT EXISTS (SELECT 1 FROM suppression WHERE mailbox_id IN ('', ?)) AS has_suppressed,
+           EXISTS (SELECT 1 FROM hold WHERE mailbox_id = ?) AS has_held"""
 _SUPPRESSED: Final = """
     SELECT 1 FROM suppression WHERE address_key = ? AND mailbox_id IN ('', ?)"""
 
@@ -81,18 +86,17 @@ def accept(
     conn: sqlite3.Connection, new: NewJob, has_spool_file: Callable[[str], bool]
 ) -> UnitResult[AcceptResult]:
     """Store a new job, add to a known one, or say what stands in the way."""
-    known = find_key_row(conn, new)
-    if known is not None and new.job.on_duplicate is OnDuplicate.MERGE:
-        return _merge(conn, new, known)
-    if known is not None:
-        return UnitResult(judge_replay(known, new))
+    if not take_key(conn, new):
+        known = find_key_row(conn, new)
+        is_merge = new.job.on_duplicate is OnDuplicate.MERGE
+        return _merge(conn, new, known) if is_merge else UnitResult(judge_replay(known, new))
     refused = find_reply_obstacle(conn, new) or _find_obstacle(conn, new, has_spool_file)
     if refused is not None:
+        give_back_key(conn, new)
         return UnitResult(refused)
     _write_body(conn, new)
     _write_job(conn, new)
     note_answer(conn, new)
-    write_key(conn, new, new.number, tuple(one.recipient_key for one in new.deliveries))
     written, told = _write_deliveries(conn, new, new.number, new.deliveries)
     changes = (*_changes(new, new.number, written), *told)
     return UnitResult(Accepted(new.number, written, 0), changes)
@@ -142,9 +146,10 @@ def _write_body(conn: sqlite3.Connection, new: NewJob) -> None:
         _BODY,
         (new.number, packed.content, packed.segments, packed.size_bytes, new.serializer_version),
     )
-    files = _spool_files(new)
-    conn.executemany(_NEW_SPOOL, [(sha256, size, new.at) for sha256, size in files.items()])
-    conn.executemany(_USE_STAGED, [(ref,) for ref in new.staged_refs])
+    for sha256, size in _spool_files(new).items():
+        conn.execute(_NEW_SPOOL, (sha256, size, new.at))
+    for ref in new.staged_refs:
+        conn.execute(_USE_STAGED, (ref,))
 
 
 def _write_job(conn: sqlite3.Connection, new: NewJob) -> None:
@@ -164,10 +169,9 @@ def _write_deliveries(
     conn: sqlite3.Connection, new: NewJob, job: int, deliveries: tuple[NewDelivery, ...]
 ) -> tuple[tuple[AcceptedDelivery, ...], tuple[Change, ...]]:
     threads: dict[int, int] = {}
-    has_holds = is_any(conn, new.job.mailbox_id)
+    stopped = conn.execute(_STOPPED, (new.job.mailbox_id, new.job.mailbox_id)).fetchone()
     written = tuple(
-        _accepted(conn, new, one, _thread(conn, new, one, threads), has_holds=has_holds)
-        for one in deliveries
+        [_accepted(conn, new, one, _thread(conn, new, one, threads), stopped) for one in deliveries]
     )
     pairs = list(zip(deliveries, written, strict=True))
     conn.executemany(_DELIVERY, [_row(new, job, one, made) for one, made in pairs])
@@ -183,13 +187,16 @@ def _write_deliveries(
 
 
 def _accepted(
-    conn: sqlite3.Connection, new: NewJob, one: NewDelivery, thread: int, *, has_holds: bool
+    conn: sqlite3.Connection, new: NewJob, one: NewDelivery, thread: int, stopped: sqlite3.Row
 ) -> AcceptedDelivery:
-    """The state in which a delivery begins."""
+    """The state in which a delivery begins; `stopped` says what there is for its mailbox that stops any."""
     mailbox_id = new.job.mailbox_id
-    if conn.execute(_SUPPRESSED, (one.recipient_key, mailbox_id)).fetchone():
+    names = (one.recipient_key, mailbox_id)
+    if stopped["has_suppressed"] and conn.execute(_SUPPRESSED, names).fetchone():
         return AcceptedDelivery(one.number, _FAILED, ReasonCode.RECIPIENT_SUPPRESSED, thread)
-    if has_holds and is_held(conn, Place(mailbox_id, thread, one.recipient_key, one.domain)):
+    if stopped["has_held"] and is_held(
+        conn, Place(mailbox_id, thread, one.recipient_key, one.domain)
+    ):
         return AcceptedDelivery(one.number, _HELD, ReasonCode.LOOP, thread)
     return AcceptedDelivery(one.number, _PENDING, None, thread)
 

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from postroom.core.authentication import Verdict
-from postroom.core.inmail import AutomationKind, Person
-from postroom.core.matching import address_key
+from postroom.core.inmail import LIST_IN_FROM, AutomationKind, Person
+from postroom.core.matching import address_key, quick_key
 from postroom.core.replying import Answered
 from postroom.store.sqlite.accept_unit import FIND_THREAD
 from postroom.store.sqlite.spoiled import find_document
@@ -55,6 +55,7 @@ class _Envelope(msgspec.Struct, rename={"sender": "from"}):
 
 class _Automation(msgspec.Struct):
     kind: AutomationKind
+    evidence: tuple[str, ...] = ()
 
 
 class _Dmarc(msgspec.Struct):
@@ -108,6 +109,7 @@ def find_answered(conn: sqlite3.Connection, seq: int) -> Answered | None:
         from_organisation=found.from_organisation,
         reply_to_organisation=found.reply_to_organisation,
         is_from_published=found.dmarc is None or found.dmarc.domain is not None,
+        is_list_in_from=event.automation is not None and LIST_IN_FROM in event.automation.evidence,
     )
 
 
@@ -155,8 +157,7 @@ def _participants(conn: sqlite3.Connection, thread: int) -> frozenset[str]:
         if message.sender is not None:
             keys.add(address_key(message.sender.address))
         if event.automation and event.automation.kind is AutomationKind.HUMAN:
-            # As they stand: a stranger may have put a thousand there, and each in letters of its own takes time.
-            keys |= {one.address.casefold() for one in (*message.to, *message.cc)}
+            keys |= {quick_key(one.address) for one in (*message.to, *message.cc)}
     return frozenset(keys)
 
 

@@ -35,6 +35,20 @@ class Inodes:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is free, in bytes, and how much of it is kept for what was accepted before; the same of files."""
+
+    free: int
+    kept: int
+    inodes: Inodes
+
+    @property
+    def files_kept(self) -> int:
+        """How many files can still be made when nothing more is accepted; 0 where none are counted."""
+        return files_kept(self.inodes.total)
+
+
 class Space:
     """What may still be written, by what `disk` says of the file system of a directory."""
 
@@ -45,9 +59,7 @@ class Space:
         self._disk = disk
         self._ballast = state_dir / "ballast"
         self._looked_at: int | None = None
-        self._free = 0
-        self._kept = 0
-        self._inodes = Inodes(0, 0)
+        self._room = Room(0, 0, Inodes(0, 0))
 
     def check(self) -> None:
         """Return when a new job may be stored.
@@ -57,33 +69,36 @@ class Space:
         now = self._clock.monotonic()
         if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY:
             # Threads of the spool look too: what is seen is there before it is called fresh.
-            self._free, self._kept, self._inodes = self._look()
+            self._room = self.look()
             self._looked_at = now
-        if self._free < self._kept:
+        room = self._room
+        if room.free < room.kept:
             message = (
-                f"{self._free} bytes are free under {self._state_dir}, {self._kept} are"
+                f"{room.free} bytes are free under {self._state_dir}, {room.kept} are"
                 " kept for what was accepted before"
             )
             raise StorageFull(message)
-        if self._inodes.free < (kept := files_kept(self._inodes.total)):
+        if room.inodes.free < room.files_kept:
             message = (
-                f"{self._inodes.free} more files can be made under {self._state_dir}, {kept} are"
-                " kept for what was accepted before"
+                f"{room.inodes.free} more files can be made under {self._state_dir},"
+                f" {room.files_kept} are kept for what was accepted before"
             )
             raise StorageFull(message)
 
-    def look(self) -> tuple[int, int]:
-        """How many bytes are free, and how many are kept for what was accepted before.
-
-        Raises: StoreUnavailable.
-        """
-        free, kept, _ = self._look()
-        return free, kept
+    def look(self) -> Room:
+        """What there is now. Raises: StoreUnavailable."""
+        try:
+            size = self._disk.size(self._state_dir)
+            free, inodes = self._disk.free(self._state_dir), self._disk.inodes(self._state_dir)
+        except OSError as error:
+            message = f"{self._state_dir} can not be looked at: {error.strerror}"
+            raise StoreUnavailable(message) from error
+        return Room(free, kept_free(self._min_free_bytes, size), inodes)
 
     def put_ballast(self) -> None:
         """Lay the ballast down, if it is not there and there is ample room."""
-        free, kept, _ = self._look()
-        if self._ballast.exists() or free < kept + 2 * BALLAST_BYTES:
+        room = self.look()
+        if self._ballast.exists() or room.free < room.kept + 2 * BALLAST_BYTES:
             return
         with suppress(OSError):
             fd = os.open(self._ballast, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -99,16 +114,6 @@ class Space:
         self._looked_at = None
         with suppress(OSError):
             self._ballast.unlink()
-
-    def _look(self) -> tuple[int, int, Inodes]:
-        """What is free, what is to stay so, and the same of files. Raises: StoreUnavailable."""
-        try:
-            kept = kept_free(self._min_free_bytes, self._disk.size(self._state_dir))
-            free = self._disk.free(self._state_dir)
-            return free, kept, self._disk.inodes(self._state_dir)
-        except OSError as error:
-            message = f"{self._state_dir} can not be looked at: {error.strerror}"
-            raise StoreUnavailable(message) from error
 
 
 def kept_free(min_free_bytes: int, size_bytes: int) -> int:
