@@ -59,6 +59,40 @@ def test_every_cut_gives_the_same(parts: list[bytes], places: list[int], line: i
         assert (once, first.has_bare_newline) == (cut, second.has_bare_newline)
 
 
+WORDS = st.lists(
+    st.one_of(
+        st.sampled_from([b"\r", b"\n", b".", b"\r\n", b"\r\n.", b"\r\n..", b"Received: x", b"\0"]),
+        st.sampled_from([b"plain words\r\n" * 9, b".\r\n.", b"\n.\r\n", b"\r.\r", b"\xe9\xff"]),
+        st.binary(max_size=20),
+    ),
+    max_size=30,
+)
+
+
+@given(
+    parts=WORDS,
+    places=st.lists(st.integers(0, 3_000), max_size=40),
+    name=st.sampled_from(["wide", "narrow"]),
+)
+def test_anything_cut_anywhere_is_what_a_reader_of_single_bytes_makes_of_it(
+    parts: list[bytes], places: list[int], name: str
+) -> None:
+    whole = b"".join(parts) + b"\r\n.\r\nQUIT\r\n"
+    bounds = BOUNDS[name]
+    reference = Reference(*bounds)
+    reference.feed(whole)
+    reader = ContentReader(*bounds)
+    given_out, left = [], list(_cut(whole, places))
+    while not reader.has_ended():
+        given_out.append(reader.feed(left.pop(0)))
+    assert reader.rest + b"".join(left) == reference.rest
+    assert reader.fault in (reference.faults or {None})
+    if not reference.faults:
+        assert b"".join(given_out) == reference.content
+        assert reader.size_bytes == len(reference.content)
+        assert reader.has_bare_newline == reference.has_bare_newline
+
+
 @given(parts=BYTES)
 def test_no_line_end_but_a_true_one_comes_out(parts: list[bytes]) -> None:
     got, _ = _read(b"".join(parts) + b"\r\n.\r\n")
@@ -156,6 +190,8 @@ WIRES = {
     "long, but for lone carriage returns": b"abcdefgh\rijklmnop\rqrstuvwx\r\r\n.\r\n",
     "long, but for both": b"abcdefgh\r\rijklmnop\n\rqrstuvwx\n\n\r\r\n.\r\n",
     "the same behind a true end": b"abc\r\n.\ndefgh\r\rijklmnop\n\rqrs\r\ntuvwx\n\n\r\r\n.\r\n",
+    "no dot but that of the end": b"a\r\nb\nc\rd\r\r\n\n\r\r\ne\r\n.\r\n",
+    "a dot in one line of many": b"a.\r\nb\r\n..c\r\nd.e\r\n\r\nf\r\n.\r\n",
     "hops": b"Received: a\r\n b\r\nreceived : c\r\nRECEIVED:d\r\n\r\nx\r\n.\r\n",
     "hops behind lone ends": b"Received:a\nReceived:b\rReceived:c\r\n\r\n.\r\n",
     "hops behind the header": b"A: b\r\n\r\nReceived: a\r\nReceived: a\r\nReceived: a\r\n.\r\n",

@@ -5,6 +5,7 @@ import hashlib
 import os
 from datetime import timedelta
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -138,3 +139,40 @@ def test_the_directories_are_made_once(tmp_path: Path) -> None:
     with files_in(tmp_path) as files:
         files.spool.open()
         assert (tmp_path / "spool").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_kept_is_closed(tmp_path: Path) -> None:
+    with files_in(tmp_path) as files:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        incoming = files.spool.incoming()
+        incoming.write(b"x")
+        incoming.keep()
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+        with pytest.raises(StoreUnavailable):
+            incoming.write(b"more")
+
+
+def test_nobody_waits_until_the_directory_of_another_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_syncing, may_go_on = Event(), Event()
+    sync = os.fsync
+
+    def slow(number: int) -> None:
+        if Path(f"/proc/self/fd/{number}").readlink() == slow_folder:
+            is_syncing.set()
+            may_go_on.wait(10)
+        sync(number)
+
+    with files_in(tmp_path) as files:
+        slow_folder = files.spool.path(put(files.spool, b"slow")).parent
+        monkeypatch.setattr(os, "fsync", slow)
+        other = Thread(target=put, args=(files.spool, b"slow"))
+        other.start()
+        try:
+            assert is_syncing.wait(10)
+            assert files.spool.has(put(files.spool, b"quick"))
+            assert not may_go_on.is_set()
+        finally:
+            may_go_on.set()
+            other.join()

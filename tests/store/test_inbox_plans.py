@@ -21,7 +21,17 @@ from postroom.store.sqlite.retention_inbox import (
     DroppingReceived,
 )
 from postroom.store.sqlite.unit import UnitResult, WriteLane
-from support.arrivals import ALICE, PostOffice, block, days, in_mail, report_mail, stored, token_of
+from support.arrivals import (
+    ALICE,
+    PostOffice,
+    block,
+    days,
+    in_mail,
+    report_mail,
+    sql,
+    stored,
+    token_of,
+)
 from support.store_host import Faults, outbox_in
 
 
@@ -33,6 +43,7 @@ async def test_nothing_of_the_way_in_scans_or_sorts(tmp_path: Path) -> None:
     faults = Faults()
     async with outbox_in(tmp_path, faults=faults, spool=frozenset({FILE})) as outbox:
         office = PostOffice(outbox)
+        await sql(office, "INSERT INTO consumer_type VALUES ('agent', 'reply.received', 0, 0)")
         opening = len(faults.statements)
         done = await office.sent(relay_message_id="abc@relay.example")
         number = done.deliveries[0].number

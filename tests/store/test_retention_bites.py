@@ -23,9 +23,9 @@ OLD = f"""
     INSERT INTO pending (consumer, seq, mailbox_id, thread) SELECT name, seq, 's', thread FROM event, consumer;
     INSERT INTO fence (consumer, thread, fence) SELECT name, number, 1 FROM thread, consumer;
     INSERT INTO thread_delay (consumer, thread, not_before) SELECT name, number, 1 FROM thread, consumer;
-    INSERT INTO spool_file SELECT hex(number), 5, 1, {NOW}, NULL FROM thread;
+    INSERT INTO spool_file SELECT printf('%064x', number), 5, 1, {NOW}, NULL FROM thread;
     INSERT INTO staged (ref, sha256, size_bytes, filename, content_type, principal_uid, created_at)
-        SELECT 'att_' || number, hex(number), 5, 'a', 'text/plain', 0, {NOW} FROM thread;
+        SELECT 'att_' || number, printf('%064x', number), 5, 'a', 'text/plain', 0, {NOW} FROM thread;
     INSERT INTO pace_bucket SELECT 'm:s', {NOW} / {MINUTE} - number, 1, 1 FROM thread;
     INSERT INTO delivery_tombstone SELECT number + 5000, 1, 's', number, x'00', '<1@example.com>', 'sent', {NOW} FROM thread;
 """  # noqa: S608

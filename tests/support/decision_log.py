@@ -17,8 +17,8 @@ class Log:
     def __init__(self, level: LogLevel = LogLevel.DEBUG, form: LogFormat = LogFormat.JSON) -> None:
         self.stream = io.StringIO()
         self.clock = LateClock(now=NOW)
-        book = Logbook(self.stream, self.clock, level, form, {})
-        self.decisions = Decisions(book, Throttle(self.clock))
+        self.book = Logbook(self.stream, self.clock, level, form, {})
+        self.decisions = Decisions(self.book, Throttle(self.clock))
 
     def lines(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.stream.getvalue().splitlines()]

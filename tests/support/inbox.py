@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from postroom.core.instant import Instant
@@ -57,18 +57,33 @@ class FakeInbox:
     async def has_issued(self) -> bool:
         return any(has_issued for _, has_issued in self.keys.values())
 
-    async def keep(self, pieces: AsyncIterator[bytes]) -> RawFile:
-        content = bytearray()
-        async for piece in pieces:
-            self.largest_piece = max(self.largest_piece, len(piece))
-            content += piece
-            if self.raw_fault is not None:
-                raise self.raw_fault
-        sha256 = hashlib.sha256(content).hexdigest()
-        self.raws[sha256] = bytes(content)
-        return RawFile(sha256, len(content))
+    def incoming(self) -> "FakeIncoming":
+        return FakeIncoming(self)
 
     def content(self, place: int = 0) -> bytes:
         """The bytes of what was received."""
         raw = self.arrivals[place].raw
         return self.raws[raw.sha256] if isinstance(raw, RawFile) else raw
+
+
+class FakeIncoming:
+    """ports.RawIncoming in memory."""
+
+    def __init__(self, inbox: FakeInbox) -> None:
+        self._inbox = inbox
+        self._content = bytearray()
+
+    async def add(self, piece: bytes) -> None:
+        self._inbox.largest_piece = max(self._inbox.largest_piece, len(piece))
+        self._content += piece
+        if self._inbox.raw_fault is not None:
+            raise self._inbox.raw_fault
+
+    async def keep(self, last: bytes) -> RawFile:
+        await self.add(last)
+        sha256 = hashlib.sha256(self._content).hexdigest()
+        self._inbox.raws[sha256] = bytes(self._content)
+        return RawFile(sha256, len(self._content))
+
+    async def drop(self) -> None:
+        self._content.clear()

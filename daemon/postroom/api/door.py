@@ -15,10 +15,11 @@ from postroom.api.body import read_body
 from postroom.api.guard import guarded
 from postroom.api.parsing import decode_body, decode_query
 from postroom.api.parts import Parts
-from postroom.api.problems import NOT_FOUND, Code, Refusal
+from postroom.api.problems import NOT_FOUND, Code, Refusal, invalid
 from postroom.api.render import render_problem
 from postroom.api.requests import Asked
 from postroom.api.routing import Answer, Call, Content, Found, Nothing, Result, Route, Table, Text
+from postroom.api.separators import has_more
 from postroom.core.words import shown
 from postroom.ports.desk import Actor
 
@@ -28,6 +29,8 @@ _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 # Names nothing of the libraries behind it.
 _SERVER: Final = "postroom"
+# Values of a thousand jobs that use every field to its limit, and all recipients that a batch may have, are fewer.
+_VALUES: Final = 500_000
 # What is behind it can not be read, or nobody has the time.
 _LAST_WORDS: Final = frozenset(
     {Code.BODY_TIMEOUT, Code.BODY_INCOMPLETE, Code.BAD_REQUEST, Code.TOO_MANY_CONNECTIONS}
@@ -101,6 +104,8 @@ class Door:
             return body
         if not body and not route.needs_body:
             return route.body()
+        if route.is_batch and await has_more(body, _VALUES, self._parts.clock):
+            return invalid("/jobs", "More values than so many jobs have.", Code.BATCH_TOO_LARGE)
         return decode_body(body, _decoder(route.body))
 
 

@@ -74,6 +74,8 @@ def relay_aliases(relay_message_id: str | None) -> tuple[str, ...]:
         return ()
     if _SES_NAME.fullmatch(relay_message_id):
         return (f"<{relay_message_id}@email.amazonses.com>",)
+    if "@" not in relay_message_id:  # most relays call it by a number
+        return ()
     alias = normalise_id(relay_message_id)
     return (alias,) if "@" in alias[2:-2] else ()
 

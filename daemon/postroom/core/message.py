@@ -8,6 +8,7 @@ value that is passed in, so that the same job gives the same bytes. What changes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import getaddresses
+from functools import lru_cache
 from typing import Final
 
 from postroom.core.ancestry import Ancestry, ancestry_lines
@@ -20,7 +21,7 @@ from postroom.core.encodings import (
     text_header,
 )
 from postroom.core.filename import ascii_name
-from postroom.core.instant import Instant, utc
+from postroom.core.instant import SECOND, Instant, utc
 from postroom.core.job import Address, Attachment, Copies, Field, Job
 from postroom.core.mailbox import AutoSubmitted, Mailbox
 
@@ -65,7 +66,13 @@ class HeadParts:
 
 def date_line(instant: Instant) -> bytes:
     """The Date header, with its line end."""
-    at = utc(instant)
+    return _date_line(instant // SECOND)
+
+
+@lru_cache
+def _date_line(seconds: int) -> bytes:
+    """Kept, for many begin in the same second."""
+    at = utc(Instant(seconds * SECOND))
     day, month = _DAYS[at.weekday()], _MONTHS[at.month - 1]
     return f"Date: {day}, {at.day:02} {month} {at.year:04} {at:%H:%M:%S} +0000\r\n".encode("ascii")
 

@@ -6,7 +6,6 @@ Trouble of ours is 451 or 452; the content is read to its end first, so that the
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -21,7 +20,11 @@ from postroom.ports.errors import StorageFull, StoreError
 
 
 _ALL: Final = 1 << 24  # more than a StreamReader ever holds: what is read is all of it
-_PIECE_BYTES: Final = 64 * 1024
+_PIECE_LEAST: Final = 64 * 1024
+_PIECE_MOST: Final = 256 * 1024
+_HELD_BYTES: Final = (
+    4 * 1024 * 1024
+)  # of all messages together, while that leaves the least for each
 _OVER: Final = (
     1.1  # so much too large is read to its end, for the client to hear why; beyond it we hang up
 )
@@ -148,12 +151,19 @@ class Receiver:
     async def _keep(self, content: "_Content") -> bytes | RawFile:
         """The content, in memory while it is small; of one that is refused something, and nothing in the spool."""
         held: list[bytes] = []
-        if await _gather(content, held, IN_ROW_BYTES):
-            try:
-                return await self._parts.raws.keep(_pieces(held, content))
-            except _Refused:
-                return b""
-        return b"".join(held)
+        if not await _gather(content, held, IN_ROW_BYTES):
+            return _taken(held)
+        coming = self._parts.raws.incoming()
+        try:
+            while await _gather(content, held, self._piece_bytes()):
+                await coming.add(_taken(held))
+            return _taken(held) if content.refused else await coming.keep(_taken(held))
+        finally:
+            await coming.drop()
+
+    def _piece_bytes(self) -> int:
+        """How much of a message is held before it is written: what is few writes for one is much memory for many."""
+        return max(_PIECE_LEAST, min(_PIECE_MOST, _HELD_BYTES // self.under_way))
 
     async def _after_end(self, content: "_Content", reply: Reply) -> Answer:
         """The reply, once the client has said all, or that it has to go."""
@@ -164,13 +174,9 @@ class Receiver:
         return Answer(reply)
 
 
-class _Refused(Exception):
-    """The content is over, and not to be kept."""
-
-
 async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
     """Put what comes there until it is more than `most` bytes; False = the content is over. Raises: HungUp, _Cut."""
-    size = 0
+    size = sum(map(len, held))
     while size <= most:
         piece = await content.next()
         if piece is None:
@@ -178,17 +184,6 @@ async def _gather(content: "_Content", held: list[bytes], most: int) -> bool:
         held.append(piece)
         size += len(piece)
     return True
-
-
-async def _pieces(held: list[bytes], content: "_Content") -> AsyncIterator[bytes]:
-    """All of the content, what is held first, in pieces worth a write. Raises: _Refused, HungUp, _Cut."""
-    yield _taken(held)
-    while await _gather(content, held, _PIECE_BYTES):
-        yield _taken(held)
-    if content.refused is not None:
-        raise _Refused
-    if held:
-        yield _taken(held)
 
 
 def _taken(held: list[bytes]) -> bytes:

@@ -74,7 +74,8 @@ class Spool:
                 path.parent.mkdir(mode=0o700)
                 _sync(self._root)
             temporary.replace(path)
-            _sync(path.parent)
+        with _translated():
+            _sync(path.parent)  # others may go on meanwhile: it is there, and it looks young
 
     def unlink(self, sha256: str) -> bool:
         """Remove a file that nothing names; whether it is gone. False: an equal one was put there just now."""
@@ -139,11 +140,14 @@ class Incoming:
             self._write(memoryview(piece))
 
     def keep(self) -> str:
-        """Put it into the spool, durably; its hex SHA-256. Raises StorageFull, StoreUnavailable."""
+        """Put it into the spool, durably, and close it; its hex SHA-256. Raises StorageFull, StoreUnavailable."""
         sha256 = self._hash.hexdigest()
         with self._lock, _translated():
-            os.fsync(self._open_number())
+            number = self._open_number()
+            os.fsync(number)
             self._spool.adopt(self._temporary, sha256)
+            self._number = None
+            os.close(number)
         return sha256
 
     def drop(self) -> None:

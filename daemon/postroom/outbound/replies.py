@@ -9,7 +9,9 @@ A relay's text is a stranger's: it leaves here bounded and without control chara
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from postroom.core.reply import SmtpReply
@@ -67,6 +69,9 @@ class ReplyReader:
         return found
 
     def _take(self, line: bytes) -> SmtpReply | Malformed | None:
+        whole = None if self._texts else _read_alone(line)
+        if whole is not None:
+            return whole
         parts = _LINE.fullmatch(line)
         if parts is None or len(line) > LONGEST_LINE:
             return Malformed(f"malformed reply: {clean_text(line[:200], 80)!r}")
@@ -87,7 +92,16 @@ class ReplyReader:
         return reply
 
 
-def make_reply(code: int, texts: list[bytes], raw: bytes) -> SmtpReply:
+@lru_cache(64)
+def _read_alone(line: bytes) -> SmtpReply | None:
+    """The reply that is this one line, None where it is none; kept, for relays say the same to most commands."""
+    parts = _LINE.fullmatch(line) if len(line) <= LONGEST_LINE else None
+    if parts is None or parts[2] == b"-":
+        return None
+    return make_reply(int(parts[1]), (parts[3] or b"",), line)
+
+
+def make_reply(code: int, texts: Sequence[bytes], raw: bytes) -> SmtpReply:
     """The reply that these lines make, its text made safe."""
     enhanced = _ENHANCED.match(texts[0])
     return SmtpReply(

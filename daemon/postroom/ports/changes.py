@@ -172,6 +172,11 @@ class ThreadHeld:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldsBegun:
+    """A loop holds, or held, more than one step settles: the rest is to be settled."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadFreed:
     """The hold for the loop found by this event has ended; `by` as in a history row."""
 
@@ -201,6 +206,7 @@ Change = (
     | MailReceived
     | MailDone
     | ThreadHeld
+    | HoldsBegun
     | ThreadFreed
 )
 

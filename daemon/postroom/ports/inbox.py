@@ -1,6 +1,6 @@
 """The inbox as the way in sees it. One method that writes = one transaction, committed when it returns."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -35,6 +35,10 @@ class Inbox(Protocol):
 
     async def publish(self, publication: Publication) -> PublishResult:
         """Find the thread, write event, facts and what is pending for consumers; after the last one of a message it is done."""
+        ...
+
+    async def settle_holds(self, at: Instant) -> bool:
+        """Go one step on with what loops began to hold or to free; False when nothing is left of it."""
         ...
 
     async def remember_keys(
@@ -88,9 +92,25 @@ class IntakeAccount(Protocol):
         ...
 
 
+class RawIncoming(Protocol):
+    """Raw bytes that come in piece by piece; unless they are kept, nothing of them stays."""
+
+    async def add(self, piece: bytes) -> None:
+        """Append it. Raises: StorageFull, StoreUnavailable."""
+        ...
+
+    async def keep(self, last: bytes) -> RawFile:
+        """Append the last piece, and put all into the spool, durably. Raises: StorageFull, StoreUnavailable."""
+        ...
+
+    async def drop(self) -> None:
+        """Leave nothing of what was not kept; may be said at any time."""
+        ...
+
+
 class RawStore(Protocol):
     """Where raw bytes above 64 KiB lie."""
 
-    async def keep(self, pieces: AsyncIterator[bytes]) -> RawFile:
-        """Put them into the spool, durably."""
+    def incoming(self) -> RawIncoming:
+        """A message on its way in."""
         ...

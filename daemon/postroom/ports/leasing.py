@@ -184,7 +184,7 @@ class Leases(Protocol):
         ...
 
     async def sweep(self, at: Instant) -> Instant | None:
-        """End what is due; when it is worth while to come again."""
+        """End what is due, or a bite of it; when it is worth while to come again, which may be now."""
         ...
 
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:

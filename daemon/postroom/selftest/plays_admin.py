@@ -6,7 +6,7 @@ from typing import Any, Final
 from postroom.ops.host import SystemClock
 from postroom.selftest.door import Say, Stage
 from postroom.selftest.house import PLAIN, House, Json
-from postroom.selftest.play import WHO, Moment, Play, fate, hand_in, later, reply_address
+from postroom.selftest.play import WHO, Moment, Play, fate, hand_in, later, nothing, reply_address
 from postroom.selftest.plays_out import in_doubt
 from postroom.service.restoring import Backup, restore
 
@@ -214,6 +214,7 @@ PLAYS: Final = (
         _paused,
     ),
     Play("admin.resume_thread", _HELD, _SENT, _free_thread, fate, _robots),
+    Play("inbox.settle_holds", _HELD, _HELD, nothing, fate, _robots, Moment.AT_A_RESTART),
     Play("admin.release", _HELD, _SENT, _release, fate, _held, ancestry=_restored),
     Play(
         "admin.release_deliveries",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 
 from postroom.core.admit import Wait
 from postroom.core.breaker import Breaker
@@ -18,16 +19,23 @@ from postroom.ports.changes import (
     Change,
     DeliveryQuarantined,
     DoubtJudged,
+    EventPublished,
     EventsDied,
+    JobChanged,
     LeaseExpired,
     MailboxPaused,
     RecipientSuppressed,
+    StateMoved,
     ThreadFreed,
     ThreadHeld,
 )
 from postroom.ports.errors import RelayFault
 from postroom.ports.looping import DomainPause, MarkStopped, Outcome, Started, WaitingRow
 from postroom.ports.outbox import Intake
+
+
+# Most of what changes; nothing is told of it here.
+_EVERYDAY: Final = (StateMoved, EventPublished, JobChanged)
 
 
 class LoopAccount:
@@ -93,8 +101,9 @@ class LoopAccount:
     def committed(self, changes: Sequence[Change]) -> None:
         """Tell what people did to mailboxes, of loops, whom reports ended, what settled doubt (ports.changes.Observer)."""
         for change in changes:
-            self._tell_of_many(change)
-            self._tell_of_one(change)
+            if not isinstance(change, _EVERYDAY):
+                self._tell_of_many(change)
+                self._tell_of_one(change)
 
     def _tell_of_many(self, change: Change) -> None:
         match change:

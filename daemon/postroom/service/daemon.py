@@ -119,6 +119,7 @@ class Daemon:
             group.create_task(joined.alerts.run()),
             group.create_task(joined.digests.run()),
             group.create_task(joined.absent.run()),
+            group.create_task(joined.holds.run()),
         ]
         loop = group.create_task(joined.dispatcher.run())
         if joined.inward is not None:

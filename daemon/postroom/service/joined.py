@@ -43,6 +43,7 @@ from postroom.service.digesting import DigestKeeper, Letters
 from postroom.service.doubting import DoubtKeeper
 from postroom.service.figures import Counts, SignalsView
 from postroom.service.files import Files
+from postroom.service.holding import HoldKeeper
 from postroom.service.inward import Inward, join_inward
 from postroom.service.leasing import LeaseKeeper
 from postroom.service.live import Live
@@ -70,6 +71,7 @@ class Joined:
     current: Current
     reloads: Reloader
     absent: AbsentKeeper
+    holds: HoldKeeper
     backups: DaemonBackups
     trust: ClockTrust
     alerts: AlertKeeper
@@ -107,8 +109,7 @@ async def join(
     """
     clock = tools.clock
     await outbox.admin.hold_missing_mailboxes(frozenset(settings.mailboxes), clock.now())
-    depth = Depth(await outbox.reader.count_by_state())
-    mailboxes = Live(settings.mailboxes)
+    depth, mailboxes = Depth(await outbox.reader.count_by_state()), Live(settings.mailboxes)
     settled, signals = Settled(outbox.reader), Signals()
     arrivals, minute = tools.arrivals, LastMinute(clock)
     arrivals.waiting = await outbox.inbox.count_waiting()
@@ -146,12 +147,13 @@ async def join(
     account = LoopAccount(tools.decisions, tools.chronicle, signals)
     trust = ClockTrust(clock, outbox.opened.newest_at)
     dispatcher = _dispatcher(tools, outbox, composer, account, way, trust)
-    bells, keeper = CommitBells(), LeaseKeeper(outbox.leases, clock, tools.chronicle)
+    bells, holds = CommitBells(), HoldKeeper(outbox.inbox, clock, tools.chronicle)
+    keeper = LeaseKeeper(outbox.leases, clock, tools.chronicle)
     doubts = DoubtKeeper(outbox.doubts, settings.mailboxes, clock, trust, tools.chronicle)
     absent = AbsentKeeper(outbox.admin, mailboxes, clock, tools.chronicle)
     inward = join_inward(settings, tools, outbox, files, ring, group)
     told = (depth, signals, arrivals, minute, dispatcher, settled, account, bells, keeper, doubts)
-    for observer in (*told, absent, *(() if inward is None else (inward.intake,))):
+    for observer in (*told, absent, holds, *(() if inward is None else (inward.intake,))):
         outbox.database.watch(observer)
     mail = OwnerMail(
         submitter, outbox.intake, way.worlds, depth, tools.chronicle, outbox.opened.instance_id
@@ -233,6 +235,7 @@ async def join(
         current,
         reloads,
         absent,
+        holds,
         backups,
         trust,
         alerts,

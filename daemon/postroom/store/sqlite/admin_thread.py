@@ -6,7 +6,8 @@ from typing import Final
 
 from postroom.core.instant import Instant
 from postroom.ports.desk import Actor
-from postroom.store.sqlite.holds import find_holds, free
+from postroom.store.sqlite.hold_end import free
+from postroom.store.sqlite.holds import find_holds
 from postroom.store.sqlite.unit import UnitResult
 
 

@@ -54,20 +54,21 @@ def _event(row: sqlite3.Row, kind: str, at: Instant) -> NewEvent:
 
 
 def _picture(row: sqlite3.Row) -> dict[str, object]:
+    job_id, delivery_id = encode_id(Kind.JOB, row["job"]), encode_id(Kind.DELIVERY, row["number"])
     return {
         "schema_version": 1,
         "thread": thread_picture(
             row["thread"], row["version"] or 0, row["conversation_key"], row["thread_metadata"]
         ),
         "answers": {
-            "job_id": encode_id(Kind.JOB, row["job"]),
-            "delivery_id": encode_id(Kind.DELIVERY, row["number"]),
+            "job_id": job_id,
+            "delivery_id": delivery_id,
         },
-        "job_id": encode_id(Kind.JOB, row["job"]),
+        "job_id": job_id,
         "trace_id": row["trace_id"] or "",
         "metadata": find_metadata(row["metadata"]),
         "delivery": {
-            "id": encode_id(Kind.DELIVERY, row["number"]),
+            "id": delivery_id,
             "recipient": row["recipient"],
             "state": row["state"],
             "reason_code": row["reason_code"],

@@ -12,6 +12,8 @@ from postroom.ports.arriving import Arrival, Publication, PublishResult, RawFile
 from postroom.store.sqlite import inbox_receive, reads_inbox
 from postroom.store.sqlite.counters import Counters
 from postroom.store.sqlite.database import Database
+from postroom.store.sqlite.hold_steps import SettlingHolds
+from postroom.store.sqlite.holds import BITE
 from postroom.store.sqlite.inbox_event import prepare
 from postroom.store.sqlite.inbox_keys import RememberingKeys, has_issued
 from postroom.store.sqlite.inbox_publish import Publishing
@@ -68,6 +70,11 @@ class SqliteInbox:
         _, _, thread = self._counters.reserve(0, 0, 1)
         unit = anyway(Publishing(prepared, thread, self._has_spool_file))
         return await self._database.write(unit, lane=WriteLane.REST, weight=_ROWS)
+
+    async def settle_holds(self, at: Instant) -> bool:
+        """Go one step on with what loops began to hold or to free; False when nothing is left of it."""
+        unit = anyway(SettlingHolds(at))
+        return await self._database.write(unit, lane=WriteLane.SPARE, weight=BITE)
 
     async def remember_keys(
         self, keys: Sequence[Key], at: Instant, validity: timedelta

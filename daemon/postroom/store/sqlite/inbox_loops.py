@@ -11,7 +11,8 @@ from postroom.core.inmail import AutomationKind
 from postroom.core.instant import Instant, format_instant
 from postroom.ports.arriving import Publication
 from postroom.ports.changes import Change
-from postroom.store.sqlite.holds import Person, free_by_person, held_since
+from postroom.store.sqlite.hold_end import Person, free_by_person
+from postroom.store.sqlite.holds import held_since
 from postroom.store.sqlite.velocity import Heard, Loop, find_loop
 
 

@@ -23,7 +23,7 @@ from postroom.core.matching import Confidence, MatchedBy, normalise_id
 from postroom.core.refusal import RefusedBy
 from postroom.ports.arriving import Doubled, Published, PublishResult
 from postroom.ports.changes import Change, EventPublished
-from postroom.store.sqlite.holds import hold
+from postroom.store.sqlite.hold_begin import hold
 from postroom.store.sqlite.inbox_copies import find_copies, note_copy, widen
 from postroom.store.sqlite.inbox_event import Prepared, Refusal, Shown, event_data
 from postroom.store.sqlite.inbox_evidence import with_evidence

@@ -34,7 +34,7 @@ _ANSWER_BYTES: Final = (
 
 _ATTEMPT: Final = """
     SELECT number, consumer, thread, fence, shown, expires_at FROM lease
-    WHERE consumer = ? AND attempt_id = ? AND state = 'live' ORDER BY number"""
+    WHERE consumer = ? AND attempt_id = ? AND state = 'live' AND expires_at > ? ORDER BY number"""
 # In the order of the log, so the first row of a thread is the oldest that waits in it.
 _WAITING: Final = """
     SELECT p.seq, p.thread FROM pending AS p INDEXED BY pending_alive
@@ -69,7 +69,7 @@ class Acquiring:
         if not ensure(conn, wish.consumer, wish.types, wish.at):
             return UnitResult(TooManyConsumers(), tuple(changes))
         if wish.attempt_id is not None:
-            held = conn.execute(_ATTEMPT, (wish.consumer, wish.attempt_id)).fetchall()
+            held = conn.execute(_ATTEMPT, (wish.consumer, wish.attempt_id, wish.at)).fetchall()
             if held:
                 return UnitResult(tuple(lease_of(conn, row) for row in held), tuple(changes))
         leases: list[Lease] = []
@@ -94,7 +94,7 @@ class Extending:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[Lease | LeaseLost]:
         """The lease as it stands then."""
-        changes = end_due(conn, self.at)
+        changes = end_due(conn, self.at, self.claim)
         row = find_live(conn, self.claim)
         if row is None:
             return UnitResult(LeaseLost(), tuple(changes))

@@ -47,7 +47,7 @@ class Completing:
 
     def __call__(self, conn: sqlite3.Connection) -> UnitResult[CompleteResult]:
         """What was done, or why nothing was."""
-        changes = end_due(conn, self.at)
+        changes = end_due(conn, self.at, self.claim)
         row = find_lease(conn, self.claim)
         before = judge(row)
         if row is None or before is not None:

@@ -32,7 +32,7 @@ from postroom.store.sqlite.lease_consumers import (
     find_consumers,
     find_dead_events,
 )
-from postroom.store.sqlite.lease_end import Releasing, Sweeping, find_lease
+from postroom.store.sqlite.lease_end import BITE, Releasing, Sweeping, find_lease
 from postroom.store.sqlite.lease_waiting import find_waiting
 from postroom.store.sqlite.space import Space
 from postroom.store.sqlite.spoiled import anyway, at_least
@@ -93,7 +93,7 @@ class SqliteLeases:
 
     async def sweep(self, at: Instant) -> Instant | None:
         """End what is due; when it is worth while to come again."""
-        return await self._database.write(anyway(Sweeping(at)), lane=WriteLane.REST)
+        return await self._database.write(anyway(Sweeping(at)), lane=WriteLane.SPARE, weight=BITE)
 
     async def find_consumers(self) -> tuple[ConsumerRecord, ...]:
         """Every consumer."""

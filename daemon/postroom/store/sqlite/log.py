@@ -18,14 +18,13 @@ _INSERT: Final = """
     INSERT INTO event (type, mailbox_id, thread, delivery, created_at, data, received)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _LAST: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'event'"
-_FAN_OUT: Final = """
-    INSERT INTO pending (consumer, seq, mailbox_id, thread)
-    SELECT consumer, :seq, :mailbox_id, :thread FROM consumer_type
-    WHERE type = :type AND from_seq < :seq AND (is_asked OR :is_accepted)
-    RETURNING consumer"""
+_CONSUMERS: Final = (
+    "SELECT consumer FROM consumer_type WHERE type = ? AND from_seq < ? AND (is_asked OR ?)"
+)
+_FAN_OUT: Final = "INSERT INTO pending (consumer, seq, mailbox_id, thread) VALUES (?, ?, ?, ?)"
 # Whoever had its type is gone.
 _LEAVE: Final = """
-    INSERT INTO unclaimed (type, seq) SELECT type, :seq FROM claimed_type WHERE type = :type AND :is_accepted"""
+    INSERT INTO unclaimed (type, seq) SELECT type, ? FROM claimed_type WHERE type = ? AND ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +45,12 @@ def append(conn: sqlite3.Connection, event: NewEvent) -> EventPublished:
     """Write it; what is told of it."""
     row = (event.type, event.mailbox_id, event.thread, event.delivery, event.at, event.data)
     seq = conn.execute(_INSERT, (*row, event.received)).lastrowid or 0
-    given = {
-        "seq": seq,
-        "mailbox_id": event.mailbox_id,
-        "thread": event.thread,
-        "type": event.type,
-        "is_accepted": event.is_accepted,
-    }
-    consumers = tuple([name for (name,) in conn.execute(_FAN_OUT, given)])
+    wanted = (event.type, seq, event.is_accepted)
+    consumers = tuple([name for (name,) in conn.execute(_CONSUMERS, wanted)])
+    for name in consumers:
+        conn.execute(_FAN_OUT, (name, seq, event.mailbox_id, event.thread))
     if not consumers:
-        conn.execute(_LEAVE, given)
+        conn.execute(_LEAVE, (seq, event.type, event.is_accepted))
     return EventPublished(seq, event.mailbox_id, event.thread, event.type, consumers)
 
 

@@ -27,15 +27,16 @@ from postroom.store.sqlite.loop_scopes import (
 from postroom.store.sqlite.loop_speeds import write_speed
 from postroom.store.sqlite.loop_start import BY
 from postroom.store.sqlite.spoiled import find_word, state_of
-from postroom.store.sqlite.transition import Step, record, storable
+from postroom.store.sqlite.transition import MOVED, Step, record, storable
 from postroom.store.sqlite.unit import UnitResult
 
 
 _S = DeliveryState
 
 _FIND: Final = """
-    SELECT state, claim, doubts, cancel_asked, attempts, job, mailbox_id, thread, evidence FROM delivery
-    WHERE number = ?"""
+    SELECT number, state, claim, doubts, cancel_asked, attempts, job, mailbox_id, lane, domain, due_at, thread, evidence
+    FROM delivery WHERE number = ?"""
+_FIND_WAITING: Final = f"SELECT {MOVED} FROM delivery WHERE number = ?"
 _FINISH: Final = """
     UPDATE delivery SET
         state = :after, reason_code = :reason, stage = :stage,
@@ -50,7 +51,7 @@ _FINISH: Final = """
         reply_raw = CASE WHEN :has_reply THEN :reply_raw ELSE reply_raw END,
         settled_at = CASE WHEN :is_over THEN :at END, settled_by = CASE WHEN :is_over THEN :by END,
         version = version + 1
-    WHERE number = :number RETURNING number, job, mailbox_id, lane, domain, due_at"""
+    WHERE number = :number"""
 
 _PAST_NOT_AFTER: Final = """
     SELECT number, job, mailbox_id, lane, domain, due_at, state, doubts FROM delivery INDEXED BY delivery_not_after
@@ -85,7 +86,8 @@ def finish(conn: sqlite3.Connection, outcome: Outcome) -> UnitResult[DeliverySta
     if row["state"] != _S.SENDING or row["claim"] != outcome.claim:
         return UnitResult(state_of(row["state"]))
     end = _end(row, outcome)
-    moved = conn.execute(_FINISH, _columns(outcome, end)).fetchone()
+    conn.execute(_FINISH, _columns(outcome, end))
+    moved = row if end.is_over else conn.execute(_FIND_WAITING, (outcome.number,)).fetchone()
     attempt = row["attempts"] + 1 if outcome.counts_attempt else None
     step = Step(_S.SENDING, end.after, outcome.at, end.by, end.reason_code, outcome.reply, attempt)
     changes = record(conn, moved, step)

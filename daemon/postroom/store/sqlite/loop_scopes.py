@@ -62,10 +62,9 @@ _PAUSE_DOMAIN: Final = """
 
 def load_state(conn: sqlite3.Connection, now: Instant) -> LoopState:
     """All of it, as far as it still matters at `now` and can be read; what holds something back does so all the same."""
-    mailboxes = tuple(_scope(row) for row in conn.execute(_MAILBOXES))
     with readable(conn):
         return LoopState(
-            mailboxes=mailboxes,
+            mailboxes=tuple(_scope(row) for row in conn.execute(_MAILBOXES)),
             relays=tuple(_scope(row) for row in conn.execute(_RELAYS)),
             buckets=tuple(map(_bucket, conn.execute(_BUCKETS, (now // MINUTE - _WINDOW,)))),
             domain_pauses=tuple(map(_pause, conn.execute(_DOMAIN_PAUSES, (now,)))),

@@ -12,7 +12,7 @@ from postroom.ports.looping import MarkStopped, Start, Started
 from postroom.store.sqlite.admin_mailbox import stop_removed
 from postroom.store.sqlite.bodies import StoredBody, unpack
 from postroom.store.sqlite.conditions import forget_condition, look
-from postroom.store.sqlite.holds import Place, is_held, put_aside
+from postroom.store.sqlite.holds import IS_HELD, put_aside
 from postroom.store.sqlite.loop_scopes import count_start
 from postroom.store.sqlite.spoiled import (
     SPOILED,
@@ -33,13 +33,14 @@ INBOUND_AGAIN: Final = SECOND // 2
 
 _S = DeliveryState
 
-_FIND: Final = """
+_FIND: Final = f"""
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.recipient, d.message_id, d.head,
            d.claim, d.date_at, d.not_after, d.attempts, d.series_attempts, d.series_started_at, d.deferrals,
            d.crashes, d.doubts, d.thread, d.if_json, d.envelope_from, d.recipient_key, j.trace_id, b.content, b.segments,
            b.size_bytes,
            EXISTS (SELECT 1 FROM suppression AS s
-                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
+                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed,
+           {IS_HELD}
     FROM delivery AS d LEFT JOIN job AS j ON j.number = d.job LEFT JOIN body AS b ON b.number = j.body
     WHERE d.number = ?"""
 _START: Final = """
@@ -51,11 +52,12 @@ _FIND_SPOILED: Final = f"SELECT {MOVED}, state FROM delivery WHERE number = ?"
 _SET_ASIDE: Final = """
     UPDATE delivery SET state = 'held', hold_reason = 'unreadable', version = version + 1 WHERE number = ?"""
 
-_FIND_STARTED: Final = """
+_FIND_STARTED: Final = f"""
     SELECT d.number, d.job, d.mailbox_id, d.lane, d.domain, d.due_at, d.state, d.claim, d.marked_at, d.not_after,
            d.reason_code, d.doubts, d.thread, d.if_json, d.recipient_key, m.paused_at, m.removed_at,
            EXISTS (SELECT 1 FROM suppression AS s
-                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed
+                   WHERE s.address_key = d.recipient_key AND s.mailbox_id IN ('', d.mailbox_id)) AS is_suppressed,
+           {IS_HELD}
     FROM delivery AS d LEFT JOIN mailbox AS m ON m.id = d.mailbox_id
     WHERE d.number = ?"""
 _MARK: Final = "UPDATE delivery SET marked_at = ?, stage = 'dot', crashes = 0 WHERE number = ?"
@@ -91,7 +93,7 @@ def start(conn: sqlite3.Connection, given: Start) -> UnitResult[Started | MarkSt
         return UnitResult(None)
     row, started, stopped = found
     before = state_of(row["state"])
-    if stopped is None and _is_held(conn, row):
+    if stopped is None and row["is_held"]:
         return UnitResult(None, put_aside(conn, given.number, before, given.at, BY))
     if stopped is not None and stopped.state in WAITING:
         return UnitResult(stopped, _come_back(conn, row, given.at))
@@ -145,7 +147,7 @@ def mark(
     if row["removed_at"] is not None and (stopped is None or stopped.state in WAITING):
         stopped = MarkStopped(_S.HELD, ReasonCode.MAILBOX_REMOVED)
         return UnitResult(stopped, stop_removed(conn, number, at, BY))
-    if _is_held(conn, row) and (stopped is None or stopped.state in WAITING):
+    if row["is_held"] and (stopped is None or stopped.state in WAITING):
         stopped = MarkStopped(_S.HELD, ReasonCode.LOOP)
         return UnitResult(stopped, put_aside(conn, number, _S.SENDING, at, BY))
     if stopped is not None:
@@ -229,12 +231,6 @@ def _judge_condition(conn: sqlite3.Connection, row: sqlite3.Row) -> MarkStopped 
     if standing.pending_since is not None:
         return MarkStopped(_S.PENDING, ReasonCode.INBOUND_PENDING, standing.pending_since)
     return None
-
-
-def _is_held(conn: sqlite3.Connection, row: sqlite3.Row) -> bool:
-    """Whether a loop was found where it goes to."""
-    place = Place(row["mailbox_id"], row["thread"], row["recipient_key"], row["domain"])
-    return is_held(conn, place)
 
 
 def _judge_pause(row: sqlite3.Row) -> MarkStopped | None:

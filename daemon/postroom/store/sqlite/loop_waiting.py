@@ -1,6 +1,7 @@
 """What waits, read in the order of its turn from partial indexes, so that history never slows it."""
 
 import sqlite3
+from collections.abc import Iterator
 from typing import Final
 
 from postroom.core.delivery import SUSPECT_CRASHES
@@ -40,6 +41,10 @@ _NEXT_QUEUE: Final = """
     SELECT mailbox_id, CAST(mailbox_id AS BLOB) AS octets, lane FROM delivery INDEXED BY delivery_due
     WHERE state IN ('pending', 'retry_scheduled') AND (mailbox_id, lane) > (CAST(? AS TEXT), ?)
     ORDER BY mailbox_id, lane LIMIT 1"""
+
+_OF_QUEUE: Final = """
+    SELECT number, state FROM delivery INDEXED BY delivery_due
+    WHERE mailbox_id = CAST(? AS TEXT) AND lane = ? AND state IN ('pending', 'retry_scheduled')"""
 
 _LANES: Final = frozenset(Lane)
 _BEFORE_ALL: Final = (Instant(-1), -1)
@@ -84,14 +89,32 @@ def find_of_domain(
 
 def find_queues(conn: sqlite3.Connection) -> tuple[tuple[str, Lane], ...]:
     """Every mailbox and lane with a waiting row: one step in the index for each, however many rows they have."""
-    found: list[tuple[str, Lane]] = []
-    last: tuple[bytes, int] = (b"", -1)
     with readable(conn):
-        while row := conn.execute(_NEXT_QUEUE, last).fetchone():
-            last = (row["octets"], row["lane"])
-            if row["lane"] in _LANES and not is_damaged(row["mailbox_id"]):
-                found.append((row["mailbox_id"], Lane(row["lane"])))
-    return tuple(found)
+        return tuple(
+            (row["mailbox_id"], Lane(row["lane"])) for row in _queues(conn) if _is_queue(row)
+        )
+
+
+def find_stray(conn: sqlite3.Connection) -> list[sqlite3.Row]:
+    """Waiting rows that no queue has: their mailbox or their lane is damaged."""
+    with readable(conn):
+        strays = [row for row in _queues(conn) if not _is_queue(row)]
+        return [
+            row
+            for stray in strays
+            for row in conn.execute(_OF_QUEUE, (stray["octets"], stray["lane"])).fetchall()
+        ]
+
+
+def _queues(conn: sqlite3.Connection) -> Iterator[sqlite3.Row]:
+    last: tuple[bytes, int] = (b"", -1)
+    while row := conn.execute(_NEXT_QUEUE, last).fetchone():
+        last = (row["octets"], row["lane"])
+        yield row
+
+
+def _is_queue(row: sqlite3.Row) -> bool:
+    return row["lane"] in _LANES and not is_damaged(row["mailbox_id"])
 
 
 def _row(row: sqlite3.Row) -> WaitingRow:

@@ -15,8 +15,11 @@ from postroom.ports.errors import AlreadyRunning, StoreBroken
 from postroom.ports.host import Clock, Entropy
 from postroom.ports.looping import Recovered
 from postroom.store.sqlite.connection import set_up_writer
+from postroom.store.sqlite.identity import check_readable
 from postroom.store.sqlite.migrate import check_identity, migrate, shipped
 from postroom.store.sqlite.recovery import Found, hold_restored, leave_out_numbers, recover
+from postroom.store.sqlite.spoiled import is_damaged, readable
+from postroom.store.sqlite.stray import hold_stray
 
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
@@ -33,6 +36,10 @@ _CREATE: Final = """
 _AT_WORK: Final = "UPDATE instance SET clean_stop = 0, is_backup = 0, machine_id = ?, boot_id = ?"
 _RESTORED: Final = "UPDATE instance SET log_id = ?, instance_id = ?"
 _NEWEST: Final = "SELECT at FROM history ORDER BY number DESC LIMIT 1"
+_STRAY: Final = (
+    "the mailbox or lane of {count} waiting deliveries is damaged where it is stored: they are held; look at them with"
+    " postroom jobs --status held, cancel them, and hand them over anew"
+)
 _STOPPED: Final = "UPDATE instance SET clean_stop = 1"
 
 
@@ -86,6 +93,7 @@ def open_store(
     version = check_identity(conn, path, len(rules.migrations))
     set_up_writer(conn)
     copy = migrate(conn, path, version, rules.migrations)
+    check_readable(conn, path)
     now = clock.now()
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -102,6 +110,7 @@ def open_store(
         found = recover(conn, now, is_crash=is_crash)
         if row["is_backup"]:
             held = hold_restored(conn, now)
+        stray = hold_stray(conn, now)
         conn.execute(_AT_WORK, (host.machine_id or row["machine_id"], host.boot_id))
     except BaseException:
         conn.execute("ROLLBACK")
@@ -113,7 +122,7 @@ def open_store(
         restored=held if row["is_backup"] else None,
         copy=copy,
         newest_at=newest_at,
-        warnings=(warning,) if warning else (),
+        warnings=(*filter(None, (warning,)), *((_STRAY.format(count=stray),) if stray else ())),
     )
 
 
@@ -130,7 +139,8 @@ def note_clean_stop(conn: sqlite3.Connection) -> None:
 def _instance(
     conn: sqlite3.Connection, entropy: Entropy, host: HostIdentity, now: Instant
 ) -> sqlite3.Row:
-    found: sqlite3.Row | None = conn.execute(_INSTANCE).fetchone()
+    with readable(conn):  # which boot it was may be damaged: then it counts as another one
+        found: sqlite3.Row | None = conn.execute(_INSTANCE).fetchone()
     if found is not None:
         return found
     ids = (_new_id(entropy), _new_id(entropy))
@@ -150,8 +160,13 @@ def _check_machine(row: sqlite3.Row, host: HostIdentity, path: Path, *, accept: 
     known = row["machine_id"]
     if accept or not known or not host.machine_id or known == host.machine_id:
         return
+    said = (
+        "does not say any more on which machine it was last used (machine_id in its table instance is damaged)"
+        if is_damaged(known)
+        else "was last used on another machine"
+    )
     message = (
-        f"{path} was last used on another machine. Two daemons with copies of one store send everything twice:"
+        f"{path} {said}. Two daemons with copies of one store send everything twice:"
         " make sure that the other one never starts again, then start once with --accept-machine"
     )
     raise AlreadyRunning(message)

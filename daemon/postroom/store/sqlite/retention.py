@@ -39,7 +39,7 @@ from postroom.store.sqlite.retention_threads import (
     find_forgotten,
 )
 from postroom.store.sqlite.spoiled import anyway
-from postroom.store.sqlite.staged import Dooming, Forgetting, Unstaging
+from postroom.store.sqlite.staged import IS_NAME, Dooming, Forgetting, Unstaging
 from postroom.store.sqlite.unit import Unit, UnitResult, WriteLane
 
 
@@ -76,9 +76,10 @@ _DROP_SPEEDS: Final = """
 
 _NAMED: Final = "SELECT sha256 FROM spool_file WHERE sha256 IN ({marks})"
 _ALIVE: Final = f"{_NAMED} AND refs > 0 AND doomed_at IS NULL"
-_NEXT_NAMED: Final = """
-    SELECT sha256 FROM spool_file WHERE sha256 > ? AND refs > 0 AND doomed_at IS NULL
+_NEXT_NAMED: Final = f"""
+    SELECT sha256 FROM spool_file WHERE sha256 > ? AND refs > 0 AND doomed_at IS NULL AND {IS_NAME}
     ORDER BY sha256 LIMIT ?"""
+_IS_DAMAGED: Final = f"SELECT EXISTS (SELECT 1 FROM spool_file WHERE NOT ({IS_NAME}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,9 @@ class SqliteRetention:
             some = digests[at : at + LOOK]
             named = await self._database.read(partial(_find_named, digests=some))
             found += [sha256 for sha256 in some if sha256 not in named]
-        return tuple(found)
+        # A damaged name may be that of any of these.
+        is_sure = not found or not await self._database.read(_is_any_damaged)
+        return tuple(found) if is_sure else ()
 
     async def find_named(self) -> tuple[str, ...]:
         """The hex SHA-256 of the next files that rows name; the walk goes on with each call, and begins anew at the end."""
@@ -246,6 +249,10 @@ def _before(now: Instant, age: timedelta) -> Instant:
 
 def _next_named(conn: sqlite3.Connection, after: str, limit: int) -> tuple[str, ...]:
     return tuple(sha256 for (sha256,) in conn.execute(_NEXT_NAMED, (after, limit)))
+
+
+def _is_any_damaged(conn: sqlite3.Connection) -> bool:
+    return bool(conn.execute(_IS_DAMAGED).fetchone()[0])
 
 
 def _find_named(

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from operator import methodcaller
 from typing import Final, TypeVar
 
 import msgspec
@@ -23,6 +24,7 @@ T = TypeVar("T")
 W = TypeVar("W", bound=StrEnum)
 
 _SIGN: Final = "\N{REPLACEMENT CHARACTER}"
+_LANES: Final = {int(lane): lane for lane in Lane}
 
 # Of sqlite3 a text that is no UTF-8, of our readers a word or a document that is none.
 SPOILED: Final = (msgspec.MsgspecError, sqlite3.OperationalError, ValueError, TypeError)
@@ -38,7 +40,7 @@ def check_spoiled(error: Exception) -> None:
 def readable(conn: sqlite3.Connection) -> Iterator[None]:
     """Read texts that are no UTF-8, a sign standing for what is damaged; until the end of the block."""
     strict = conn.text_factory
-    conn.text_factory = _text
+    conn.text_factory = methodcaller("decode", "utf-8", "replace")
     try:
         yield
     finally:
@@ -78,7 +80,7 @@ def state_of(stored: str) -> DeliveryState:
 
 def lane_of(stored: int) -> Lane:
     """The lane of a row; one that is none is shown as the usual one."""
-    return next((lane for lane in Lane if lane == stored), Lane.STANDARD)
+    return _LANES.get(stored, Lane.STANDARD)
 
 
 def anyway(work: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
@@ -102,7 +104,3 @@ def at_least(ask: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connec
             return anyway(ask)(conn)
 
     return run
-
-
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "replace")

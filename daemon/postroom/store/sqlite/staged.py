@@ -40,10 +40,13 @@ _UNUSED: Final = """
     ORDER BY created_at LIMIT ?"""
 _UNSTAGE: Final = "DELETE FROM staged WHERE ref = ?"
 
-_DOOM: Final = """
+# A name that is damaged is no file's: its row stays aside.
+IS_NAME: Final = "length(CAST(sha256 AS BLOB)) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'"
+_DOOM: Final = f"""
     UPDATE spool_file SET doomed_at = ? WHERE refs = 0 AND sha256 IN
-        (SELECT sha256 FROM spool_file WHERE refs = 0 AND created_at < ? ORDER BY created_at LIMIT ?)"""
-_DOOMED: Final = "SELECT sha256 FROM spool_file WHERE refs = 0 AND doomed_at IS NOT NULL LIMIT ?"
+        (SELECT sha256 FROM spool_file WHERE refs = 0 AND created_at < ? AND {IS_NAME} ORDER BY created_at LIMIT ?)"""
+_DOOMED: Final = f"""
+    SELECT sha256 FROM spool_file WHERE refs = 0 AND doomed_at IS NOT NULL AND {IS_NAME} LIMIT ?"""
 _FORGET: Final = "DELETE FROM spool_file WHERE sha256 = ? AND doomed_at IS NOT NULL"
 _SPARE: Final = "UPDATE spool_file SET doomed_at = NULL, created_at = ? WHERE sha256 = ?"
 

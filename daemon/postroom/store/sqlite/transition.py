@@ -39,10 +39,9 @@ _HISTORY: Final = """
     INSERT INTO history (delivery, attempt, before, after, at, reason_code, reply_code, enhanced_status, reply_text, by)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_IS_OPEN: Final = """
-    SELECT EXISTS (SELECT 1 FROM delivery
-                   WHERE job = ? AND state IN ('pending', 'held', 'sending', 'retry_scheduled'))"""
-_STATES: Final = "SELECT DISTINCT state FROM delivery WHERE job = ?"
+_ENDED: Final = """
+    SELECT DISTINCT state FROM delivery WHERE job = :job AND NOT EXISTS (
+        SELECT 1 FROM delivery WHERE job = :job AND state IN ('pending', 'held', 'sending', 'retry_scheduled'))"""
 _SETTLE: Final = "UPDATE job SET settled_status = ?, settled_at = ? WHERE number = ?"
 
 
@@ -93,9 +92,9 @@ def event_of(before: DeliveryState, after: DeliveryState) -> str | None:
 
 def settle(conn: sqlite3.Connection, job: int, at: Instant) -> bool:
     """Write the status of a job of which no delivery is open any more; nothing while one is. Whether it was written."""
-    if conn.execute(_IS_OPEN, (job,)).fetchone()[0]:
+    states = [state_of(state) for (state,) in conn.execute(_ENDED, {"job": job})]
+    if not states:
         return False
-    states = [state_of(state) for (state,) in conn.execute(_STATES, (job,))]
     conn.execute(_SETTLE, (job_status(states), at, job))
     return True
 
