@@ -15,6 +15,7 @@ HELLO = "EHLO client.example.net"
 FROM = "MAIL FROM:<ann@example.net>"
 TO = f"RCPT TO:<{BOX.address}>"
 TWO = Limits(connections=2, kept_for_others=0, crowded_s=0.0)
+TRUSTED = replace(SETTINGS, trusted_relays=(ip_network("127.0.0.2/32"),))
 
 
 async def is_heard(house: House) -> None:
@@ -72,10 +73,9 @@ async def test_content_that_comes_and_an_answer_that_we_owe_are_not_cut_off() ->
 
 
 async def test_our_own_server_takes_no_place_of_strangers() -> None:
-    trusted = replace(SETTINGS, trusted_relays=(ip_network("127.0.0.2/32"),))
     limits = replace(TWO, connections=3, kept_for_others=1, are_neighbours_counted=True)
     async with (
-        listening(limits, trusted) as house,
+        listening(limits, TRUSTED) as house,
         house.client() as stranger,
         house.client(source="127.0.0.2") as first,
         house.client(source="127.0.0.2"),
@@ -83,3 +83,16 @@ async def test_our_own_server_takes_no_place_of_strangers() -> None:
     ):
         assert await first.hear() == Reply.ROOM_NEEDED
         assert (await stranger.say(HELLO)).startswith("250")
+
+
+async def test_silent_strangers_do_not_keep_our_own_server_out() -> None:
+    limits = replace(TWO, connections=3, kept_for_others=1, are_neighbours_counted=True)
+    async with (
+        listening(limits, TRUSTED) as house,
+        house.client() as first,
+        house.client(),
+        house.client(),
+        house.client(source="127.0.0.2") as ours,
+    ):
+        assert await first.hear() == Reply.ROOM_NEEDED
+        assert (await ours.say(HELLO)).startswith("250")

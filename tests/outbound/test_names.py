@@ -93,6 +93,23 @@ async def test_a_name_is_asked_for_once_however_many_wait_for_it(silence: Silenc
     assert silence.asked == [relay.host] * 2
 
 
+async def test_a_name_that_nobody_waits_for_any_more_is_not_asked_for(silence: Silence) -> None:
+    """Else a stop would wait for all of them, sixteen at a time, and so would names that are wanted."""
+    async with asyncio.TaskGroup() as group:
+        for number in range(16):
+            group.create_task(find_addresses(silence.relay(f"r{number}")))
+        await silence.until_asked(16)
+        given_up = group.create_task(find_addresses(silence.relay("late")))
+        await breathe()
+        given_up.cancel()
+        wanted = group.create_task(find_addresses(silence.relay("wanted")))
+        await breathe()
+        silence.end.set()
+        assert await wanted
+    assert silence.relay("late").host not in silence.asked
+    assert await find_addresses(silence.relay("late"))
+
+
 async def test_an_address_is_asked_of_nobody(silence: Silence) -> None:
     async with asyncio.TaskGroup() as group, asyncio.timeout(10):
         for number in range(64):

@@ -1,10 +1,12 @@
 """How much a mailbox takes: its queue, its hour, and what gives room back."""
 
+import asyncio
+
 import pytest
 
 from postroom.core.instant import SECOND
 from postroom.core.mailbox import Limits
-from postroom.ports.errors import StoreUnavailable
+from postroom.ports.errors import StorageFull, StoreBroken, StoreUnavailable
 from postroom.ports.submitting import RefusalCode, RefusalKind, Refused, Submitted
 from support.mail import NOW
 from support.submitting import Desk, post_at_once, refused, taken
@@ -26,18 +28,27 @@ async def test_many_at_once_do_not_overfill_the_queue() -> None:
     assert sum(isinstance(one, Submitted) for one in results) == 10
 
 
-async def test_what_was_not_stored_gives_its_room_back() -> None:
+@pytest.mark.parametrize("large", [False, True], ids=["light", "looked up before"])
+@pytest.mark.parametrize(
+    "error",
+    [StoreUnavailable, StorageFull, StoreBroken, asyncio.CancelledError],
+    ids=["unavailable", "full", "broken", "cancelled"],
+)
+async def test_what_was_not_stored_gives_its_room_back(
+    error: type[BaseException], *, large: bool
+) -> None:
     desk = Desk()
     desk.set(limits=Limits(queued=1, accepted_per_hour=1))
 
     async def fail() -> None:
-        raise StoreUnavailable
+        desk.intake.before_accept = None
+        raise error
 
     desk.intake.before_accept = fail
-    with pytest.raises(StoreUnavailable):
-        await desk.post()
-    desk.intake.before_accept = None
-    taken(await desk.post())
+    job = {"text": "x\n" * 50_000} if large else {}
+    with pytest.raises(error):
+        await desk.post(**job)
+    taken(await desk.post(**job))
 
 
 async def test_an_hour_takes_so_many() -> None:

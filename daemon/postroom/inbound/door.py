@@ -56,7 +56,7 @@ class _Counts:
         return count.number
 
 
-def _no_room(is_exempt: bool) -> bool:  # noqa: FBT001 - as the listener's own
+def _no_room(are_exempt_meant: bool) -> bool:  # noqa: FBT001 - as the listener's own
     return False
 
 
@@ -76,8 +76,8 @@ class Door:
     def enter(self, host: str, make_room: Callable[[bool], bool] = _no_room) -> Guest | Reply:
         """The guest, or what to say to it before the door is shut.
 
-        Where all places are taken `make_room` is asked to let somebody leave (True: of those who are not counted by
-        address), and says whether one has.
+        Where no place is left `make_room` is asked to let somebody leave (True: of those who are not counted by
+        address, since it is their places that are taken), and says whether one has.
         """
         address = _address(host)
         is_trusted = self._is_trusted(address)
@@ -87,7 +87,9 @@ class Door:
         refused = None if is_exempt else self._refuse_stranger(guest.key)
         if refused is not None:
             return refused
-        if not self._has_room(is_exempt=is_exempt) and not make_room(is_exempt):
+        is_one_too_many = is_exempt and self._all_exempt >= self._most_exempt
+        is_full = is_one_too_many or self._all >= self._limits.connections
+        if is_full and not make_room(is_one_too_many):
             return Reply.TOO_BUSY
         self._all += 1
         self._all_exempt += guest.is_exempt
@@ -113,11 +115,9 @@ class Door:
         asked = self._unknown.add(guest.key, self._clock.monotonic())
         return asked > self._limits.unknown_free
 
-    def _has_room(self, *, is_exempt: bool) -> bool:
-        most = self._limits.connections
-        if is_exempt and self._all_exempt >= most - self._limits.kept_for_others:
-            return False
-        return self._all < most
+    @property
+    def _most_exempt(self) -> int:
+        return self._limits.connections - self._limits.kept_for_others
 
     def _refuse_stranger(self, key: str) -> Reply | None:
         if self._began.add(key, self._clock.monotonic()) > self._limits.per_minute:

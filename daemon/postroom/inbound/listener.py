@@ -1,7 +1,8 @@
 """The listener: mail from the world comes in here, on TCP addresses of ours and on sockets that systemd hands over.
 
 Rules: it lives in the daemon's own loop and never holds it up; who is over a bound is told 421 and shut out before
-anything is made for it, or gets the place of who has long done nothing; a stop says 421 to those who are idle and lets messages that are coming in end.
+anything is made for it, or gets the place of who has long done nothing; a stop says 421 to those who are idle and lets
+messages that are coming in end.
 """
 
 import asyncio
@@ -116,15 +117,15 @@ class Listener:
         if not self._sessions:
             self._is_empty.set()
 
-    def _make_room(self, is_exempt: bool) -> bool:  # noqa: FBT001 - as the door asks for it
-        """Send the one away that has been longest without a step towards a mail; whether there was one."""
+    def _make_room(self, are_exempt_meant: bool) -> bool:  # noqa: FBT001 - as the door asks for it
+        """Send the one away, of those who are meant, that has been longest without a step towards a mail; whether there was one."""
         longest = self.parts.clock.monotonic() - int(self.parts.limits.crowded_s * SECOND)
         idle = [
             (since, session)
             for session in self._sessions
             if (since := session.turns.idle_since) is not None
             and since <= longest
-            and (session.guest.is_exempt or not is_exempt)
+            and (session.guest.is_exempt or not are_exempt_meant)
         ]
         if not idle:
             return False

@@ -1,8 +1,8 @@
 """Asks the system for the addresses of a relay. It may take as long as name servers are silent, and nothing else waits for it.
 
-Names have threads of their own, one for each name that is asked for at the time; an address asks nobody. Known limits:
-where more names are silent than there are threads, the next one waits behind them; the end of the process waits for what
-the system still asks.
+Names have threads of their own, one for each name that is asked for at the time; an address asks nobody. A name whose
+turn comes when nobody waits for it any more is not asked for. Known limits: where more names are silent than there are
+threads, the next one waits behind them; the end of the process waits for what the system is just asking.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import errno
 import os
 import socket
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Final
 
 from postroom.core.mailbox import Relay
@@ -20,11 +21,26 @@ from postroom.ports.errors import RelayFault
 Address = tuple[
     socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 ]
-_Told = Future[tuple[Address, ...]]
 
 _THREADS: Final = (
     16  # relays whose names are asked for at once; they come into being as they are needed
 )
+
+
+@dataclass(slots=True, eq=False)
+class _Question:
+    """A name that is asked for. `told` comes to everybody who waits for it, `waiting` is how many do."""
+
+    host: str
+    port: int
+    waiting: int
+    told: Future[tuple[Address, ...]] = field(default_factory=Future)
+
+    def ask(self) -> tuple[Address, ...]:
+        """Ask the system, if anybody still waits. Raises: OSError, UnicodeError."""
+        if not self.waiting:
+            raise _not_now()
+        return _ask(self.host, self.port)
 
 
 class _Names:
@@ -32,36 +48,43 @@ class _Names:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="names")
-        self._asked: dict[tuple[str, int], _Told] = {}
+        self._asked: dict[tuple[str, int], _Question] = {}
 
     async def find(self, host: str, port: int) -> tuple[Address, ...]:
         try:
             return _ask(host, port, socket.AI_NUMERICHOST)
         except socket.gaierror:  # it is a name
-            return await asyncio.wrap_future(self._told(host, port))
-
-    def _told(self, host: str, port: int) -> _Told:
-        """What will be told to everybody who asks for this name now."""
-        told = self._asked.get((host, port))
-        if told is None:
-            told = self._asked[host, port] = Future()
-            told.set_running_or_notify_cancel()  # who gives up takes it from nobody else
-            try:
-                self._threads.submit(self._answer, told, host, port)
-            except RuntimeError as error:  # no thread can be had for now
-                del self._asked[host, port]
-                raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
-        return told
-
-    def _answer(self, told: _Told, host: str, port: int) -> None:
+            question = self._join(host, port)
         try:
-            found = _ask(host, port)
+            return await asyncio.wrap_future(question.told)
+        finally:
+            question.waiting -= 1
+
+    def _join(self, host: str, port: int) -> _Question:
+        """One more waits for what is asked for everybody who wants this name now."""
+        question = self._asked.get((host, port))
+        if question is not None:
+            question.waiting += 1
+            return question
+        question = self._asked[host, port] = _Question(host, port, waiting=1)
+        question.told.set_running_or_notify_cancel()  # who gives up takes it from nobody else
+        try:
+            self._threads.submit(self._answer, question)
+        except RuntimeError as error:  # no thread can be had for now
+            self._asked.pop((host, port), None)
+            raise _not_now() from error
+        return question
+
+    def _answer(self, question: _Question) -> None:
+        place = question.host, question.port
+        try:
+            found = question.ask()
         except Exception as error:  # noqa: BLE001 - whoever asks is told, whatever it is
-            self._asked.pop((host, port), None)
-            told.set_exception(error)
+            self._asked.pop(place, None)
+            question.told.set_exception(error)
         else:
-            self._asked.pop((host, port), None)
-            told.set_result(found)
+            self._asked.pop(place, None)
+            question.told.set_result(found)
 
 
 _NAMES: Final = _Names()
@@ -84,3 +107,7 @@ def _ask(host: str, port: int, flags: int = 0) -> tuple[Address, ...]:
     """Raises: OSError, UnicodeError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     return tuple(dict.fromkeys((family, place) for family, _, _, _, place in found))
+
+
+def _not_now() -> OSError:
+    return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))

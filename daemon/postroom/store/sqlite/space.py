@@ -1,8 +1,9 @@
 """Free space: new jobs are refused while there is still room to write down what becomes of the old ones.
 
 Below `kept_free` nothing is accepted: 256 MiB, on larger disks a twentieth, since others fill those as well, at most
-2 GiB; nor with fewer than `files_kept` new files left, where a file system counts them. A ballast file keeps room that SQLite can have when the disk is full all the same: it is removed the first time
-that an outcome can not be stored, and made again once there is room.
+2 GiB; nor with fewer than `files_kept` new files left, where a file system counts them. A ballast file keeps room that
+SQLite can have when the disk is full all the same: it is removed the first time that an outcome can not be stored, and
+made again once there is room.
 """
 
 import os
