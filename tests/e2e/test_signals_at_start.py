@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -112,11 +113,24 @@ def test_wrong_settings_are_told_though_a_stop_came_before_they_were_read(tmp_pa
         assert start.end() == os.EX_CONFIG
 
 
+@contextmanager
+def deaf_server(path: Path) -> Iterator[None]:
+    """Takes who comes and answers nobody, so that nothing ends by itself."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(path))
+        server.listen()
+        yield
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15), (signal.SIGHUP, -1)]
 )
 def test_another_verb_ends_as_ever(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    with starting(tmp_path, "show", "dlv_1", "--socket", str(tmp_path / "none.sock")) as start:
+    silent = tmp_path / "silent.sock"
+    with (
+        deaf_server(silent),
+        starting(tmp_path, "show", "dlv_1", "--socket", str(silent)) as start,
+    ):
         for count, _ in enumerate(start.modules(), 1):
             if count == 1:
                 start.process.send_signal(number)

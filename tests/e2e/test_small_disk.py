@@ -4,9 +4,7 @@ The order in which things fail is the promise: intake first, then the terminator
 """
 
 import resource
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,10 +64,13 @@ async def check_recovery(house: House, port: int) -> None:
     assert event["type"] == "message.received"
 
 
-def cut_log(disk: SmallDisk) -> None:
-    """Let the write-ahead log begin anew: whatever is written from now on needs room."""
-    with closing(sqlite3.connect(disk.seen / "postroom.db")) as conn:
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+async def fill_log(house: House, state: Path) -> int:
+    """Post until the write-ahead log grows: what was copied out of it is written over before; how many bytes it has."""
+    log = state / "postroom.db-wal"
+    old = log.stat().st_size
+    while log.stat().st_size == old:
+        await house.post(to=[LATER], send_at="2099-01-01T00:00:00Z")
+    return log.stat().st_size
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ async def test_on_a_full_disk_no_final_dot_goes_and_what_was_answered_is_recorde
         jobs = {who: (await house.post(to=[who]))["id"] for who in (ANSWERED, STOPPED)}
         await relay.until(lambda: len(relay.transactions) == 2)
         await relay.until(lambda: any(one.is_whole for one in relay.transactions))
-        cut_log(disk)
+        await fill_log(house, disk.seen)
         disk.fill()
         await check_refusals(house, port)
 
@@ -159,7 +160,7 @@ async def test_a_write_that_the_kernel_refuses_ends_the_daemon_and_the_next_one_
         marked = await house.post(to=[ANSWERED])
         waiting = await house.post(to=[LATER], send_at="2099-01-01T00:00:00Z")
         await relay.until(lambda: any(one.is_whole for one in relay.transactions))
-        grown = (tmp_path / "state" / "postroom.db-wal").stat().st_size
+        grown = await fill_log(house, tmp_path / "state")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (grown, grown))
         job = {**JOB, "idempotency_key": "k"}
         assert (await house.ask("POST", "/jobs", job))[0] == 503
