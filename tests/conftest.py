@@ -3,5 +3,11 @@ import signal
 
 pytest_plugins = ("support.hearing",)
 
-# Who runs the tests in the background of a script may have left them deaf to this, and so every process that they start.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+# Who runs the tests in the background of a script, or with nohup, makes them deaf to these, and so every process they start;
+# what has a handler here has none in those.
+for number, heard in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, lambda *_: None),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, heard)
