@@ -76,6 +76,7 @@ def test_the_ugly_paths_a_sample_of_the_matrix_and_of_chance_are_as_promised(tem
     assert alive(temp) == []
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
 def test_a_selftest_that_is_stopped_leaves_nothing_that_runs(
     kind: signal.Signals, temp: Path
@@ -84,7 +85,7 @@ def test_a_selftest_that_is_stopped_leaves_nothing_that_runs(
     assert selftest.stdout is not None
     assert selftest.stdout.readline().startswith("ok")
     selftest.send_signal(kind)
-    selftest.communicate(timeout=30)
+    selftest.communicate(timeout=90)
     assert alive(temp) == []
     if kind is not signal.SIGKILL:
         assert selftest.returncode == 130
