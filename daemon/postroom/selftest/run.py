@@ -5,10 +5,11 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final, Protocol
 
 from postroom.client.host import Host
@@ -106,12 +107,13 @@ def ground_for(wish: Wish) -> Iterator[Ground]:
 def _side_by_side(trials: Sequence[Trial], ground: Ground) -> Iterator[Row]:
     """Rows as they are done; what has not begun never does when the caller has enough."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        left: set[Future[Row]] = {pool.submit(trial.run, ground) for trial in trials}
+        # A signal may raise anywhere in here: a lock of a future that still runs would stay taken.
+        done: SimpleQueue[Future[Row]] = SimpleQueue()
+        for trial in trials:
+            pool.submit(trial.run, ground).add_done_callback(done.put)
         try:
-            while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                for one in done:
-                    yield one.result()
+            for _ in trials:
+                yield done.get().result()
         finally:
             ground.over.set()
             ground.nursery.close()  # whoever still waits for a daemon's answer waits no more
