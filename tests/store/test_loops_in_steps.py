@@ -9,9 +9,11 @@ import pytest
 from postroom.core.delivery import DeliveryState
 from postroom.core.inmail import AutomationKind
 from postroom.core.instant import MINUTE
+from postroom.ports.accepting import Accepted
 from postroom.ports.changes import HoldsBegun, ThreadFreed, ThreadHeld
 from postroom.store.sqlite import hold_begin, hold_end
 from support.robots import HELD, ROBOT, WAITS, House, house
+from support.store_jobs import new_job
 
 
 S = DeliveryState
@@ -72,6 +74,23 @@ async def test_many_are_held_step_by_step_and_told_once(tmp_path: Path, loop: An
         (told,) = at.changes(ThreadHeld)
         assert told.deliveries == MANY
         assert told.scopes[0] == "thread"
+
+
+async def test_of_one_job_to_many_in_one_thread_all_are_held(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        others = [f"reader-{number}@customer.example" for number in range(MANY)]
+        done = await at.outbox.intake.accept(new_job(at.outbox.intake, ROBOT, *others))
+        assert isinstance(done, Accepted)
+        numbers = [one.number for one in done.deliveries]
+        thread = done.deliveries[0].thread_number
+        assert {one.thread_number for one in done.deliveries} == {thread}
+        at.pass_(24 * 60 * MINUTE)
+        await at.send(thread=thread)
+        for _ in range(6):
+            await at.hear(thread=thread)
+        await settle(at)
+        assert await states(at, numbers) == {HELD: MANY + 1}
+        assert [one.deliveries for one in at.changes(ThreadHeld)] == [MANY + 1]
 
 
 async def test_what_a_loop_has_not_come_to_yet_does_not_start_and_what_is_new_begins_held(

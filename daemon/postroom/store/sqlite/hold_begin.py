@@ -2,7 +2,7 @@
 
 The row of `hold` is what counts: what it names is not started, marked or accepted to be sent from that commit on. What
 waits there becomes `held` in the same transaction as far as a bite goes, and then bite by bite, from where the row says
-(`held_to`), also after a crash. The loop is told of when all is held.
+(`held_job`, `held_to`), also after a crash. The loop is told of when all is held.
 """
 
 import sqlite3
@@ -24,20 +24,20 @@ _ADD: Final = """
 _OF_LOOP: Final = "SELECT * FROM hold WHERE event = ?"
 _NEXT: Final = "SELECT event FROM hold INDEXED BY hold_begun WHERE held_to IS NOT NULL LIMIT 1"
 _HELD_TO: Final = """
-    UPDATE hold SET held_to = ?, deliveries = deliveries + ? WHERE mailbox_id = ? AND scope = ? AND name = ?"""
+    UPDATE hold SET held_job = ?, held_to = ?, deliveries = deliveries + ? WHERE mailbox_id = ? AND scope = ? AND name = ?"""
 
-# Each along an index of its own. What is held leaves that of a domain; in the others the walk goes on behind a job.
+# Each along an index of its own. What is held leaves that of a domain; in the others the walk goes on behind a delivery.
 _LOOK: Final = {
     HoldScope.THREAD: """
         SELECT number, job, state FROM delivery INDEXED BY delivery_thread
-        WHERE thread = CAST(:name AS INTEGER) AND job > :held_to AND mailbox_id = :mailbox_id
-        ORDER BY job LIMIT :limit""",
+        WHERE thread = CAST(:name AS INTEGER) AND (job, number) > (:held_job, :held_to) AND mailbox_id = :mailbox_id
+        ORDER BY job, number LIMIT :limit""",
     HoldScope.ADDRESS: """
         SELECT number, job, state FROM delivery INDEXED BY delivery_recipient
-        WHERE recipient_key = :name AND mailbox_id = :mailbox_id AND job > :held_to
-        ORDER BY job LIMIT :limit""",
+        WHERE recipient_key = :name AND mailbox_id = :mailbox_id AND (job, number) > (:held_job, :held_to)
+        ORDER BY job, number LIMIT :limit""",
     HoldScope.DOMAIN: """
-        SELECT number, 1 AS job, state FROM delivery INDEXED BY delivery_due_domain
+        SELECT number, job, state FROM delivery INDEXED BY delivery_due_domain
         WHERE domain = :name AND mailbox_id = :mailbox_id AND state IN ('pending', 'retry_scheduled')
         LIMIT :limit""",
 }
@@ -79,7 +79,8 @@ def _go_on(conn: sqlite3.Connection, event: int, at: Instant) -> tuple[Change, .
 
 def _hold_some(conn: sqlite3.Connection, row: sqlite3.Row, at: Instant) -> list[Change]:
     scope = find_word(HoldScope, row["scope"])
-    asked = {key: row[key] for key in ("name", "mailbox_id", "held_to")} | {"limit": BITE}
+    names = ("name", "mailbox_id", "held_job", "held_to")
+    asked = {name: row[name] for name in names} | {"limit": BITE}
     # A damaged one holds nothing.
     found = [] if scope is None else conn.execute(_LOOK[scope], asked).fetchall()
     changes: list[Change] = []
@@ -89,7 +90,6 @@ def _hold_some(conn: sqlite3.Connection, row: sqlite3.Row, at: Instant) -> list[
         if before in WAITING:
             changes += put_aside(conn, one["number"], before, at, BY)
             count += 1
-    # What is cut off of the last job comes again; no job is a whole bite in one thread.
-    held_to = max(found[0]["job"], found[-1]["job"] - 1) if len(found) == BITE else None
-    conn.execute(_HELD_TO, (held_to, count, row["mailbox_id"], row["scope"], row["name"]))
+    job, held_to = (found[-1]["job"], found[-1]["number"]) if len(found) == BITE else (0, None)
+    conn.execute(_HELD_TO, (job, held_to, count, row["mailbox_id"], row["scope"], row["name"]))
     return changes

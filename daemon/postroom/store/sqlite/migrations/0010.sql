@@ -1,6 +1,7 @@
 -- What a loop holds is held, and freed, in steps.
 
-ALTER TABLE hold ADD COLUMN held_to INTEGER;                        -- the job up to which what waited is held; NULL = all of it is
+ALTER TABLE hold ADD COLUMN held_job INTEGER NOT NULL DEFAULT 0;    -- the job up to which what waited is held,
+ALTER TABLE hold ADD COLUMN held_to INTEGER;                        -- and the delivery in it; NULL = all of it is
 ALTER TABLE hold ADD COLUMN deliveries INTEGER NOT NULL DEFAULT 0;  -- so many were
 CREATE INDEX hold_begun ON hold (event) WHERE held_to IS NOT NULL;
 
