@@ -71,7 +71,7 @@ async def test_a_hold_of_no_kind_ends_with_the_others_of_its_loop(tmp_path: Path
     async with outbox_in(tmp_path) as outbox:
         await outbox.intake.accept(new_job(outbox.intake))
         for scope in ("x", "thread"):
-            row = f"('support', '{scope}', '1', 1, 1, 'p@x.example', 'velocity_thread', {NOON}, NULL, 0)"
+            row = f"('support', '{scope}', '1', 1, 1, 'p@x.example', 'velocity_thread', {NOON}, 0, NULL, 0)"
             spoil = damage(f"INSERT INTO hold VALUES {row}")  # noqa: S608
             await outbox.database.write(spoil, lane=WriteLane.REST)
         assert await outbox.admin.resume_thread(1, Actor(0), NOON)

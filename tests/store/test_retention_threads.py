@@ -74,7 +74,7 @@ NAMES = {
     "an event": "INSERT INTO event (type, mailbox_id, thread, created_at, data) VALUES ('t', 'support', 1, {late}, '')",
     "a mail that is not read yet": "INSERT INTO received_thread VALUES (1, 1)",
     "a count of mails": "INSERT INTO velocity VALUES ('support', 't', 1, 1, {late})",
-    "a hold": "INSERT INTO hold VALUES ('support', 'thread', '1', 1, 1, 'p', 'e', 0, NULL, 0)",
+    "a hold": "INSERT INTO hold VALUES ('support', 'thread', '1', 1, 1, 'p', 'e', 0, 0, NULL, 0)",
 }
 
 
