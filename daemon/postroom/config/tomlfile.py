@@ -13,9 +13,8 @@ from typing import Final
 
 
 _LARGEST: Final = 4 * 1024 * 1024  # bytes; some ten thousand mailboxes
-_PARTS_MOST: Final = (
-    64  # no domain in a text has as many labels, so that text need not be told from keys
-)
+# No domain in a text has as many labels, so that text need not be told from keys.
+_PARTS_MOST: Final = 64
 # Each part is gone through once from its own beginning: nothing is tried again.
 _PART: Final = r"""(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG: Final = re.compile(rf"(?:{_PART}[ \t]*+\.[ \t]*+){{{_PARTS_MOST}}}", re.ASCII)

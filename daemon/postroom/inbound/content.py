@@ -17,9 +17,8 @@ BARE_NEWLINE: Final = "bare_newline"
 _END: Final = b"\r\n.\r\n"
 _BREAK: Final = b"\r\n"
 _DOTTED: Final = b"\r\n."
-_FIND_DOTTED: Final = re.compile(
-    re.escape(_DOTTED)
-)  # where lines are many, twice as fast as `find`
+# Where lines are many, twice as fast as `find`.
+_FIND_DOTTED: Final = re.compile(re.escape(_DOTTED))
 _ANY_BREAK: Final = re.compile(rb"\r\n|\r|\n")
 _RECEIVED: Final = re.compile(rb"\r\nreceived[ \t]*:", re.IGNORECASE)
 _HEADER_END: Final = re.compile(rb"\r\n(?=\r\n|\Z)")

@@ -22,9 +22,8 @@ from postroom.ports.errors import StorageFull, StoreError
 _ALL: Final = 1 << 24  # more than a StreamReader ever holds: what is read is all of it
 _PIECE_LEAST: Final = 64 * 1024
 _PIECE_MOST: Final = 256 * 1024
-_HELD_BYTES: Final = (
-    4 * 1024 * 1024
-)  # of all messages together, while that leaves the least for each
+# Of all messages together, while that leaves the least for each.
+_HELD_BYTES: Final = 4 * 1024 * 1024
 _OVER: Final = (
     1.1  # so much too large is read to its end, for the client to hear why; beyond it we hang up
 )

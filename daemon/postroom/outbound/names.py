@@ -22,9 +22,8 @@ Address = tuple[
     socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 ]
 
-_THREADS: Final = (
-    16  # relays whose names are asked for at once; they come into being as they are needed
-)
+# Relays whose names are asked for at once; threads come into being as they are needed.
+_THREADS: Final = 16
 
 
 @dataclass(slots=True, eq=False)
